@@ -2,9 +2,11 @@
 
 import hashlib
 import os
+import struct
 
 import numpy as np
 import pandas as pd
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from hushfade import Exponential, Guarantee, KeyedNoise, plan
 
@@ -71,3 +73,30 @@ def matrix(released, keys=KEYS):
     """Values by step and key; each is there once."""
     assert not released.duplicated(["step", "key"]).any()
     return released.pivot(index="step", columns="key", values="value")[keys].to_numpy()
+
+
+def in_hash_order(spark, found, plan, seed, steps):
+    """The records in the order in which Spark counts a person's, by step and then by a hash."""
+    lanes = found["key"].map({key: lane for lane, key in enumerate(plan.keys)}).fillna(-1)
+    units = plan.grid.units(found["amount"].to_numpy()) * (lanes >= 0)
+    persons = found["person"].astype(str)
+    named = spark.createDataFrame([(one,) for one in persons.unique()], "person string")
+    named = named.selectExpr("person", "sha2(person, 256) as name")
+    halves = named.selectExpr("person", "xxhash64(left(name, 32))", "xxhash64(right(name, 32))")
+    digests = {row[0]: (row[1], row[2]) for row in halves.collect()}
+    places = [
+        place_by_definition(seed, *digests[person], micros, int(lane), int(unit))
+        for person, micros, lane, unit in zip(
+            persons, found["at"].astype("int64"), lanes, units, strict=True
+        )
+    ]
+    ordered = found.assign(step=steps, place=places).sort_values(["step", "place"])
+    return ordered.drop(columns=["step", "place"])
+
+
+def place_by_definition(seed, *content):
+    """The last block of AES in CBC mode, of which the first half is the place of a record."""
+    key = hashlib.sha256(b"hushfade unsafe order %d" % seed).digest()
+    text = struct.pack("<6q", *content, 0)
+    cbc = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor()
+    return struct.unpack("<q", cbc.update(text)[-16:-8])[0]

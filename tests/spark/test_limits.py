@@ -6,12 +6,22 @@ import pytest
 from pyspark.errors import PySparkException
 
 import hushfade.frames as _frames
-from hushfade import Exponential, Guarantee, Person, UnsafeSeededNoise, plan
+from hushfade import Exponential, Guarantee, Person, SlidingWindow, UnsafeSeededNoise, plan
 from hushfade.errors import DroppedRecords
 from hushfade.records.limits import Bounding, Limits
-from hushfade.spark import private_decaying_sums
-from hushfade.spark.limits import first_of_each, taken
-from tests.spark.cases import COLUMNS, HOW, KEYS, START, STEPS, events, matrix
+from hushfade.spark import KeyFile, private_decaying_sums
+from hushfade.spark.limits import HashOrder, first_of_each, taken
+from tests.spark.cases import (
+    COLUMNS,
+    HOW,
+    KEYS,
+    START,
+    STEPS,
+    events,
+    in_hash_order,
+    key_file,
+    matrix,
+)  # fmt: skip
 from tests.spark.conftest import Files, written
 from tests.spark.tries import RELEASED, failing_once
 
@@ -26,12 +36,11 @@ SEEDED = UnsafeSeededNoise(6)
 
 
 @pytest.fixture(scope="module")
-def expected():
+def expected(spark):
     """By the frames' own limits, which take records in the order of the rows."""
     found = events()
-    lanes = found["key"].map({key: lane for lane, key in enumerate(KEYS)}).fillna(-1)
-    units = LIMITED.grid.units(found["amount"].to_numpy()) * (lanes >= 0)
-    ordered = found.assign(lane=lanes, units=units).sort_values(["at", "lane", "units"])
+    steps = (found["at"] - START) // pd.Timedelta("1h")
+    ordered = in_hash_order(spark, found, LIMITED, SEEDED.seed, steps)
     with pytest.warns(DroppedRecords):
         released = ordered.hushfade.release_events(
             plan=LIMITED, steps=STEPS, user="person", noise=SEEDED, **HOW
@@ -100,7 +109,38 @@ def test_records_of_nobody_are_refused_or_left_out(spark, expected):
     np.testing.assert_array_equal(matrix(released.toPandas()), expected)
 
 
+def test_of_records_at_one_time_no_value_is_preferred(spark):
+    """1000 people with a 0 and a 1 at midnight: the limit of one record keeps each for about half.
+
+    The seed is fixed, and 6 standard deviations of a fair choice are 95 people.
+    """
+    one = plan(
+        SlidingWindow(1), Guarantee(epsilon=1e6, delta=1e-6, protects=Person()), keys=["a", "b"]
+    )
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    rows = spark.range(4000).selectExpr(
+        "timestamp'2026-01-01' as at", "id div 4 as person", "cast(id % 2 as double) as amount",
+        "if(id % 4 < 2, 'a', 'b') as key",
+    )  # fmt: skip
+    given = HOW | {"every": "1d", "steps": 1, "user": "person"}
+    released = [
+        private_decaying_sums(frame, one, noise=SEEDED, **given).orderBy("key").toPandas()["value"]
+        for frame in (rows, rows.repartition(5).orderBy("amount", "key", "person"))
+    ]
+    for found in released:  # of every person one of (a, 0), (a, 1), (b, 0), (b, 1) counts
+        assert found.sum() == pytest.approx(500, abs=95)
+        assert found[0] == pytest.approx(250, abs=83)
+    np.testing.assert_array_equal(released[0], released[1])
+
+
 # Without Spark -------------------------------------------------------------------------------
+
+
+class ByTime:
+    """An order that tests know by hand."""
+
+    def places(self, high, low, at, lane, units):
+        return at
 
 
 @pytest.mark.parametrize("separation", [1, 3])
@@ -118,15 +158,35 @@ def test_step_by_step_the_same_records_count_as_in_a_file_in_order(most, steps, 
         rows = np.flatnonzero(places == step)
         records = np.zeros(len(rows), dtype=record)
         records["high"], records["low"], records["at"] = -persons[rows] % 4, persons[rows], rows
-        few = first_of_each(rng.permutation(records), most)
+        few = first_of_each(rng.permutation(records), most, ByTime())
         used, counted = taken(used, few, step, limits)
         kept.extend(few["at"][counted].tolist())
     assert sorted(kept) == np.flatnonzero(expected).tolist()
     assert len(used) == len(np.unique(persons))
 
 
-def test_of_records_at_one_time_the_lower_lane_and_then_the_fewer_units_come_first():
+def test_records_of_the_same_place_have_an_order_too():
+    """Otherwise a task that runs again could choose other records."""
     record = np.dtype([(name, "<i8") for name in ("high", "low", "at", "lane", "units")])
     rows = [(1, 1, 9, 2, 5), (1, 1, 9, 2, 4), (1, 1, 9, 0, 8), (1, 1, 10, 0, 0), (0, 2, 11, 1, 1)]
-    found = first_of_each(np.array(rows, dtype=record), 2)
+    found = first_of_each(np.array(rows, dtype=record), 2, ByTime())
     assert found.tolist() == [(0, 2, 11, 1, 1), (1, 1, 9, 0, 8), (1, 1, 9, 2, 4)]
+
+
+def test_each_key_plan_and_person_has_an_order_of_its_own(tmp_path):
+    """A value that comes first for one person does not come first for all."""
+    content = [np.repeat(np.arange(100), 2), np.zeros(200), np.zeros(200), np.zeros(200)]
+    columns = [column.astype(np.int64) for column in content] + [np.tile([0, 1], 100)]
+    file = KeyFile(key_file(tmp_path), stream="visits")
+    orders = [
+        HashOrder(noise, digest).places(*columns).reshape(100, 2)
+        for noise, digest in (
+            (file, bytes(32)), (file, bytes([1]) * 32), (SEEDED, bytes(32)),
+            (KeyFile(file.path, stream="others"), bytes(32)),
+        )
+    ]  # fmt: skip
+    for places in orders:  # by a fair coin once in 10^9 outside
+        assert 20 < np.sum(places[:, 0] < places[:, 1]) < 80
+    assert len({places.tobytes() for places in orders}) == 4
+    again = HashOrder(file, bytes(32)).places(*columns).reshape(100, 2)
+    np.testing.assert_array_equal(again, orders[0])

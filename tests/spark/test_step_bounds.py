@@ -16,7 +16,7 @@ from hushfade.spark import private_decaying_sums, streams
 from hushfade.spark.bucket_steps import clock_of
 from hushfade.spark.limits import PersonLimits
 from hushfade.spark.step_bounds import microseconds, slots
-from tests.spark.cases import matrix
+from tests.spark.cases import in_hash_order, matrix
 from tests.spark.conftest import Files, written
 
 assert _frames  # pandas frames have an accessor from here on
@@ -56,21 +56,22 @@ def visits(first, days, count, seed):
     return pd.DataFrame(found)
 
 
-def in_order(found):
-    """By time, place of the key, and units: the order in which Spark applies limits per person."""
-    lanes = found["key"].map({key: lane for lane, key in enumerate(KEYS)}).fillna(-1)
-    units = found["amount"].clip(0, 4) * (lanes >= 0)
-    return found.assign(lane=lanes, units=units).sort_values(["at", "lane", "units"])
+def in_order(spark, found):
+    """The order in which Spark applies limits per person, with the units and lanes of records."""
+    days = found["at"].dt.tz_convert(BERLIN).dt.date
+    ordered = in_hash_order(spark, found, DAILY, HOW["noise"].seed, days)
+    lanes = ordered["key"].map({key: lane for lane, key in enumerate(KEYS)}).fillna(-1)
+    return ordered.assign(lane=lanes, units=ordered["amount"].clip(0, 4) * (lanes >= 0))
 
 
 def week_of(day):
     return day.isocalendar()[:2]
 
 
-def by_hand(found, first, days, stretch=week_of, zone=BERLIN):
+def by_hand(ordered, first, days, stretch=week_of, zone=BERLIN):
     """The totals by Python's own calendar, and limits per person in plain Python."""
     totals, used = np.zeros((days, len(KEYS))), {}
-    for row in in_order(found).itertuples():
+    for row in ordered.itertuples():
         day = row.at.to_pydatetime().astimezone(zone).date()
         step = (day - first).days
         if not 0 <= step < days:
@@ -96,13 +97,14 @@ def test_a_table_counts_by_the_days_and_weeks_of_the_declared_zone(elsewhere):
     found = visits(FIRST, DAYS, 2000, seed=8)
     frame = elsewhere.createDataFrame(found.sample(frac=1, random_state=1), COLUMNS)
     released = private_decaying_sums(frame, DAILY, steps=DAYS, buckets=2, **HOW).toPandas()
+    ordered = in_order(elsewhere, found)
     with pytest.warns(DroppedRecords):
-        expected = in_order(found).hushfade.release_events(plan=DAILY, steps=DAYS, **HOW)
+        expected = ordered.hushfade.release_events(plan=DAILY, steps=DAYS, **HOW)
     np.testing.assert_array_equal(matrix(released, KEYS), matrix(expected, KEYS))
-    totals = by_hand(found, FIRST, DAYS)
+    totals = by_hand(ordered, FIRST, DAYS)
     np.testing.assert_array_equal(matrix(released, KEYS), DAILY.start(HOW["noise"]).run(totals))
-    assert (totals != by_hand(found, FIRST, DAYS, zone=UTC)).any()  # the zone matters
-    assert (totals != by_hand(found, FIRST, DAYS, date.toordinal)).any()  # and so do the limits
+    assert (totals != by_hand(ordered, FIRST, DAYS, zone=UTC)).any()  # the zone matters
+    assert (totals != by_hand(ordered, FIRST, DAYS, date.toordinal)).any()  # and so do the limits
     ends = pd.to_datetime(released.sort_values("step")["time"].unique()).tz_localize("Asia/Tokyo")
     assert [end.to_pydatetime() for end in ends] == [
         midnight(FIRST + timedelta(day + 1)) for day in range(DAYS)
@@ -124,9 +126,10 @@ def test_a_stream_counts_by_the_days_and_weeks_of_the_declared_zone(elsewhere, t
     )  # fmt: skip
     written(released, tmp_path)
     values = matrix(elsewhere.read.parquet(str(tmp_path / "released")).toPandas(), KEYS)
-    totals = by_hand(found, first, days)
+    ordered = in_order(elsewhere, found)
+    totals = by_hand(ordered, first, days)
     np.testing.assert_array_equal(values, DAILY.start(HOW["noise"]).run(totals))
-    assert (totals != by_hand(found, first, days, lambda day: 0)).any()  # the limits are renewed
+    assert (totals != by_hand(ordered, first, days, lambda day: 0)).any()  # the limits are renewed
 
 
 # Without Spark -------------------------------------------------------------------------------

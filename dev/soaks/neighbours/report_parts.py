@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from dev.progress import progress
 from dev.soaks.neighbours import spark_path
 from dev.soaks.neighbours.all_paths import all_paths, cases_of
 from dev.soaks.neighbours.cases import Violation, check
+from dev.soaks.neighbours.input_path import AnyPath
 from dev.soaks.neighbours.seeded_bugs import BUGS
 
 CLAIM = (
@@ -31,26 +32,23 @@ class Size:
     cases_of_bug: int  # the most cases until a bug must be caught
 
 
-FULL = Size(cases=1600, jobs=10, cases_of_job=250, cases_of_bug=5000)
-QUICK = Size(cases=50, jobs=1, cases_of_job=50, cases_of_bug=2000)
+LONG = Size(cases=1600, jobs=10, cases_of_job=250, cases_of_bug=5000)
+SHORT = Size(cases=40, jobs=1, cases_of_job=60, cases_of_bug=2000)
+NAMES = (*all_paths(Path()), spark_path.NAME)
+"""All input paths."""
 
 
-def paths_part(size: Size, directory: Path) -> Part:
-    """The cases of every input path."""
-    findings, total = [], size.jobs * size.cases_of_job
-    for name, path in all_paths(directory).items():
-        began, broken, rejected = monotonic(), list[str](), 0
-        cases = cases_of(name, size.cases)
-        total += cases
-        for seed in range(cases):
-            try:
-                rejected += check(path, seed)
-            except Violation as violation:
-                broken.append(str(violation))
-        counts = f"{cases} cases; {2 * cases - rejected} inputs read, {rejected} rejected"
-        findings.append(_finding(name, counts, broken))
-        progress(f"{name}: {counts}, {monotonic() - began:.0f} s")
-    findings.append(_of_spark(size))
+def paths_part(size: Size, directory: Path, names: Sequence[str] = NAMES, first: int = 0) -> Part:
+    """The cases of these input paths, from the seed `first` on."""
+    findings, total = [], 0
+    for name in names:
+        if name == spark_path.NAME:
+            total += size.jobs * size.cases_of_job
+            findings.append(_of_spark(size, first))
+        else:
+            cases = range(first, first + cases_of(name, size.cases))
+            total += len(cases)
+            findings.append(_of_path(all_paths(directory)[name], cases))
     return Part(
         "Every input path",
         f"{total} random inputs, each with a neighbour: one record added, removed or changed at "
@@ -66,10 +64,22 @@ def paths_part(size: Size, directory: Path) -> Part:
     )
 
 
-def _of_spark(size: Size) -> Finding:
+def _of_path(path: AnyPath, cases: range) -> Finding:
+    began, broken, rejected = monotonic(), list[str](), 0
+    for seed in cases:
+        try:
+            rejected += check(path, seed)
+        except Violation as violation:
+            broken.append(str(violation))
+    counts = f"{len(cases)} cases; {2 * len(cases) - rejected} inputs read, {rejected} rejected"
+    progress(f"{path.name}: {counts}, {monotonic() - began:.0f} s")
+    return _finding(path.name, counts, broken, read=rejected < 2 * len(cases))
+
+
+def _of_spark(size: Size, first: int) -> Finding:
     began, broken = monotonic(), list[str]()
     with spark_path.session() as session:
-        for seed in range(size.jobs):
+        for seed in range(first, first + size.jobs):
             try:
                 spark_path.check_job(session, seed, size.cases_of_job)
             except Violation as violation:
@@ -85,17 +95,18 @@ def _of_spark(size: Size) -> Finding:
     return _finding(spark_path.NAME, counts, broken)
 
 
-def _finding(name: str, counts: str, broken: list[str]) -> Finding:
+def _finding(name: str, counts: str, broken: list[str], *, read: bool = True) -> Finding:
+    """Without violations a path passes, if it has read any input at all."""
     shown = f"{counts}; violations: {len(broken)}"
     if broken:
         shown += f", the first: {broken[0]}".replace("|", "/")
-    return Finding(name, CLAIM, shown, passed=not broken)
+    return Finding(name, CLAIM, shown, passed=read and not broken)
 
 
-def bugs_part(size: Size, directory: Path) -> Part:
-    """The seeded bugs, each on its path until a case detects it."""
+def bugs_part(size: Size, directory: Path, names: Sequence[str] = NAMES) -> Part:
+    """The seeded bugs in these input paths, each until a case detects it."""
     findings = []
-    for bug in BUGS:
+    for bug in (bug for bug in BUGS if bug.path in names):
         seed = caught_by(bug.path, bug.planted, size.cases_of_bug, directory)
         shown = "in no case" if seed is None else f"{bug.path}, case {seed + 1}"
         findings.append(Finding(bug.name, "detected", shown, passed=seed is not None, is_bug=True))

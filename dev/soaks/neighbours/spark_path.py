@@ -14,6 +14,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+import numpy as np
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
@@ -22,6 +23,7 @@ from dev.soaks.neighbours import fields
 from dev.soaks.neighbours.cases import LONGEST, Violation, unfair_move
 from dev.soaks.neighbours.meaning import Fault, Meaning, Rules, Totals
 from dev.soaks.neighbours.settings import Setting, setting_of, with_local_days
+from hushfade.check import Signed
 from hushfade.records.calendar import Timed
 from hushfade.spark import local_session
 from hushfade.spark.cells import Request, cells_of
@@ -188,18 +190,40 @@ def _cells(frame: DataFrame, setting: Setting, calendar: Timed, keys: tuple[str,
     if setting.columns.user is None:
         return cells
     limits = PersonLimits.of(rules.plan.guarantee.protects, calendar)
-    return of_table(cells, limits, calendar.steps).where("lane >= 0")
+    return of_table(cells, limits, calendar.steps, Scrambled(len(rules.plan.keys or ""))).where(
+        "lane >= 0"
+    )
+
+
+@dataclass(frozen=True)
+class Scrambled:
+    """An order of records in place of the hash, which the expected units can repeat.
+
+    A lane of a case is one of as many lanes as the plan has keys.
+    """
+
+    keys: int
+
+    def places(self, high: Signed, low: Signed, micros: Signed, lane: Signed, units: Signed) -> Any:
+        own = np.where(lane < 0, lane, lane % self.keys)
+        return (micros * 7919 + own * 104_729 + units * 1_299_709) % 1009
 
 
 def _in_order(rules: Rules, records: list[Meaning]) -> list[Meaning]:
-    """The records by time, lane and units: the order in which Spark applies limits per person."""
+    """The records in the order in which Spark applies limits per person within a step."""
     keys = rules.plan.keys
     assert keys is not None
 
-    def place(record: Meaning) -> tuple[int, int, int]:
+    def place(record: Meaning) -> tuple[int, ...]:
         assert isinstance(record.time, int)
-        if record.key not in keys or isinstance(record.value, Fault):
-            return record.time, -1, 0
-        return record.time, keys.index(record.key), rules.units(record.value)
+        step = rules.steps.of(record.time)
+        lane, units = -1, 0
+        if record.key in keys and not isinstance(record.value, Fault):
+            lane, units = keys.index(record.key), rules.units(record.value)
+        content = record.time // 1000, lane, units
+        scrambled = (content[0] * 7919 + lane * 104_729 + units * 1_299_709) % 2**64
+        if scrambled >= 2**63:  # as integers of 64 bits overflow
+            scrambled -= 2**64
+        return -1 if step is None else step, scrambled % 1009, *content
 
     return sorted(records, key=place)

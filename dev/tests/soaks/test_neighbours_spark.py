@@ -1,4 +1,4 @@
-"""A sample of the cases on Spark tables."""
+"""The short form of the comparison of neighbouring inputs on Spark tables."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dev.soaks.neighbours import spark_path
+from dev.soaks.neighbours.__main__ import main
 from dev.soaks.neighbours.seeded_bugs import BUGS, SeededBug
 from hushfade.spark import step_bounds
 from hushfade.spark.limits import PersonLimits
@@ -21,7 +22,13 @@ def session():
         yield made
 
 
-def test_one_record_changes_its_own_contribution_alone(session):
+@pytest.mark.usefixtures("session")
+def test_one_record_changes_its_own_contribution_alone(capsys):
+    code = main(["--short", "--path", spark_path.NAME])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_one_record_changes_its_own_contribution_alone_in_calendar_steps(session):
     for seed in (3, 11, 19):  # calendar days; limits per person and week, then both
         spark_path.check_job(session, seed, 60)
 

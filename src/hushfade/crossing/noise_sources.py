@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 from hushfade import check
+from hushfade.crossing.keyed_hash import KeyedHash
 from hushfade.crossing.random_bits import Drawer
 from hushfade.crossing.sealed_totals import TotalsSeal
 from hushfade.errors import InvalidType, InvalidValue
@@ -131,6 +132,10 @@ class KeyedNoise:
         """A keyed digest for this stream's totals, which reveals nothing without the key."""
         return TotalsSeal(self._derived(b"hushfade totals 1", plan_digest))
 
+    def record_order(self, plan_digest: bytes) -> KeyedHash:
+        """The hash by which a repeated task chooses the same records of a person again."""
+        return KeyedHash(self._derived(b"hushfade record order 1", plan_digest))
+
     def _derived(self, label: bytes, plan_digest: bytes) -> bytes:
         """A separate key for each purpose, plan, epoch and name."""
         context = label + plan_digest + self.epoch.to_bytes(8, "little") + self._name
@@ -161,6 +166,10 @@ class UnsafeSeededNoise:
     def bound(self, plan_digest: bytes) -> Drawer:
         seed: Any = str(self.seed).encode()
         return Drawer(hashlib.sha256(b"hushfade unsafe" + seed).digest(), fresh=False)
+
+    def record_order(self, plan_digest: bytes) -> KeyedHash:
+        """As for keyed noise: one seed gives every plan the same order."""
+        return KeyedHash(hashlib.sha256(b"hushfade unsafe order %d" % self.seed).digest())
 
     def __repr__(self) -> str:
         return legacy_name(self.identity)

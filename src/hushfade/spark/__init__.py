@@ -45,7 +45,7 @@ from hushfade.records.local_calendar import LocalCalendar
 from hushfade.spark import lineage, streams, tables
 from hushfade.spark.cells import Request, cells_of, check_columns, universe
 from hushfade.spark.close_steps import Buckets
-from hushfade.spark.limits import PersonLimits, of_table
+from hushfade.spark.limits import HashOrder, PersonLimits, of_table
 from hushfade.spark.released_rows import Shown, columns
 from hushfade.spark.step_bounds import with_times
 from hushfade.stream.partition import Mechanism
@@ -136,7 +136,8 @@ def private_decaying_sums(
         raise InvalidType("lateness and clock are for streams only: a table is complete")
     cells = cells_of(df, request)
     if limits is not None:
-        cells = of_table(cells, limits, days.steps).where("lane >= 0")
+        order = HashOrder(shared.noise, shared.mechanism.digest)
+        cells = of_table(cells, limits, days.steps, order).where("lane >= 0")
     return _named(tables.releases(cells, shared, request.filled, days.steps), plan, days)
 
 

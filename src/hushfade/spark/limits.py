@@ -2,21 +2,24 @@
 
 A person's steps count in order of time: the first, then the next that is `apart` steps later, up to
 `steps` of them.  If the unit of privacy is a calendar period, this begins again with the first step
-of each period.  If the unit is renewed within a window, every step counts.  In each
-step the first `records_per_step` records count, ordered by time, lane and units.  So the records
-that count depend only on the set of that person's records: they are the same in a table, in a
-stream, and when a task runs again.  The choice of steps depends only on times: another value or key
-never admits another step.
+of each period.  If the unit is renewed within a window, every step counts.  The choice of steps
+depends only on times: another value or key never admits another step.
+
+In each step `records_per_step` records count.  Spark knows no order of arrival, so a hash of the
+person, time, lane and units chooses them, under a key that is derived from the noise key.  It
+prefers no value: the smallest values, for example, would bias every sum.  The records that count
+depend only on the set of that person's records: they are the same in a table, in a stream, and
+when a task runs again, which would give other numbers to rows and partitions.
 
 In a stream the records of a person wait until their step has ended.  Late records are dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +28,9 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade.check import Signed
+from hushfade.crossing.key_file import Travelling, opened
 from hushfade.privacy.unit import Unit
+from hushfade.records.arrow import pa
 from hushfade.records.calendar import Timed
 from hushfade.records.limits import Limits
 from hushfade.records.local_calendar import Periods
@@ -36,6 +41,8 @@ pd: Any = import_module("pandas")
 Records = NDArray[np.void]
 
 LIMITED = "at timestamp, step bigint, lane bigint, units bigint"
+_CONTENT = ("high", "low", "microseconds", "lane", "units")
+_PLACED = "step bigint, lane bigint, units bigint, microseconds bigint, high bigint, low bigint"
 _RECORD = np.dtype([(name, "<i8") for name in ("high", "low", "at", "lane", "units")])
 _COLUMNS = {name: name for name in _RECORD.names or ()} | {"at": "microseconds"}
 _USED = np.dtype([(name, "<i8") for name in ("high", "low", "count", "last")])
@@ -66,15 +73,49 @@ class PersonLimits:
         return int(self.firsts[np.searchsorted(self.firsts, step, side="right") - 1])
 
 
-def of_table(cells: DataFrame, declared: PersonLimits, steps: int) -> DataFrame:
+class RecordOrder(Protocol):
+    """An order of a person's records in a step.  It is sent to workers."""
+
+    def places(self, *content: Signed) -> Signed:
+        """A number for each record, by its person, time, lane and units; the smallest count."""
+
+
+@dataclass(frozen=True)
+class HashOrder:
+    """The order by a hash under a key that each worker derives from its own key file."""
+
+    noise: Travelling
+    plan: bytes  # the digest
+
+    def places(self, *content: Signed) -> Signed:
+        hashed = opened(self.noise).record_order(self.plan).of(*content)
+        return hashed[:, 0].astype("<u8").view("<i8").astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Placing:
+    """Appends the column `place` to the cells of one task."""
+
+    order: RecordOrder
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            content = [batch.column(name).to_numpy() for name in _CONTENT]
+            yield batch.append_column("place", pa.array(self.order.places(*content), pa.int64()))
+
+
+def of_table(cells: DataFrame, declared: PersonLimits, steps: int, order: RecordOrder) -> DataFrame:
     """The cells of a table that count, including cells with undeclared keys.
 
     The table has this number of steps.
     """
     limits, person = declared.limits, ("high", "low")
-    first = Window.partitionBy(*person, "step").orderBy("microseconds", "lane", "units")
-    ranked = cells.withColumn("rank", sql.row_number().over(first))
-    few = ranked.where(sql.col("rank") <= limits.records_per_step).drop("rank")
+    names = [part.split()[0] for part in _PLACED.split(", ")]
+    placed = cells.select(*names).mapInArrow(_Placing(order), f"{_PLACED}, place bigint")
+    # equal places need an order too: a task that runs again must choose the same records
+    first = Window.partitionBy(*person, "step").orderBy("place", "microseconds", "lane", "units")
+    ranked = placed.withColumn("rank", sql.row_number().over(first))
+    few = ranked.where(sql.col("rank") <= limits.records_per_step).drop("rank", "place")
     if limits.stretch == "step":
         return few
     kept = sql.expr(
@@ -93,8 +134,11 @@ def of_table(cells: DataFrame, declared: PersonLimits, steps: int) -> DataFrame:
 class Limiting(StatefulProcessor):
     """Passes on the records that count, when their step has ended."""
 
-    def __init__(self, declared: PersonLimits, calendar: Timed, bond: str) -> None:
+    def __init__(
+        self, declared: PersonLimits, calendar: Timed, bond: str, order: RecordOrder
+    ) -> None:
         self._declared, self._limits, self._bond = declared, declared.limits, bond
+        self._order = order
         self._clock = clock_of(calendar)
 
     def init(self, handle: Any) -> None:
@@ -119,7 +163,7 @@ class Limiting(StatefulProcessor):
             for step in np.unique(steps[steps >= closed]).tolist():
                 found = self._steps.found(step) or b""
                 both = np.concatenate([np.frombuffer(found, _RECORD), records[steps == step]])
-                few = first_of_each(both, self._limits.records_per_step)
+                few = first_of_each(both, self._limits.records_per_step, self._order)
                 self._steps.put(step, few.tobytes())
         return iter(())
 
@@ -153,10 +197,11 @@ class Limiting(StatefulProcessor):
         """Do nothing: the processor holds no resources."""
 
 
-def first_of_each(records: Records, most: int) -> Records:
-    """The first `most` records of each person, ordered by time, lane and units."""
-    names = ("units", "lane", "at", "low", "high")
-    found = records[np.lexsort([records[name] for name in names])]
+def first_of_each(records: Records, most: int, order: RecordOrder) -> Records:
+    """The first `most` records of each person in this order."""
+    high, low, *rest = (records[name] for name in _RECORD.names or ())
+    places = order.places(high, low, *rest)
+    found = records[np.lexsort([*reversed(rest), places, low, high])]
     begins = np.flatnonzero(_new_person(found))
     ranks = np.arange(len(found)) - np.repeat(begins, np.diff([*begins, len(found)]))
     few: Records = found[ranks < most]

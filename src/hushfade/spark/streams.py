@@ -28,7 +28,7 @@ from hushfade.spark import lineage
 from hushfade.spark.cells import Request, cells_of
 from hushfade.spark.close_steps import Buckets, Closing
 from hushfade.spark.frame_identity import identity
-from hushfade.spark.limits import LIMITED, Limiting, PersonLimits
+from hushfade.spark.limits import LIMITED, HashOrder, Limiting, PersonLimits
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -73,9 +73,11 @@ def releases(
     timed = beats.withWatermark("at", f"{delay} milliseconds")
     found = timed.unionByName(records)
     if limits is not None:
+        order = HashOrder(buckets.noise, buckets.mechanism.digest)
         found = _stateful(
             found.withColumn("bucket", sql.pmod("low", sql.lit(request.buckets))),
-            Limiting(limits, request.calendar, bond), LIMITED, request.buckets, event_time="at",
+            Limiting(limits, request.calendar, bond, order),
+            LIMITED, request.buckets, event_time="at",
         )  # fmt: skip
     return _stateful(
         found.withColumn("bucket", sql.expr(f"greatest(lane, 0) div {request.keys}")),
