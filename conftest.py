@@ -40,6 +40,8 @@ TOGETHER = {
     "lab/tests/soaks/test_neighbours_spark.py": "spark",
     "tests/serve/page": "page",  # a browser
 }  # fmt: skip
+# seconds for a test that needs more than pyproject.toml allows, also on a busy machine
+PATIENCE = {"slow": 1800, "long": 4 * 3600}
 
 
 class ByFile(LoadScopeScheduling):
@@ -60,12 +62,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark first, then files with slow tests, so that no worker is left alone with one of them."""
+    """Spark first, then files with slow tests, so that no worker is left alone with one of them.
+
+    Slow tests, and tests that start Spark or a browser, get more time before they count as hanging.
+    """
     names = {item: str(item.path.relative_to(ROOT)) for item in items}
     slow = {names[item] for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (
         not names[item].startswith("tests/spark"), names[item] not in slow
     ))  # fmt: skip
+    for item in items:
+        seconds = [PATIENCE[mark.name] for mark in item.iter_markers() if mark.name in PATIENCE]
+        if any(names[item].startswith(part) for part in TOGETHER):
+            seconds.append(PATIENCE["slow"])
+        if seconds:
+            item.add_marker(pytest.mark.timeout(max(seconds)))
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,7 @@ class Client:
         return self.run(self.requested(method, path, as_=as_, **more))
 
     def requested(self, method, path, *, as_=None, headers=None, **more):
-        sent = dict(headers or {})
+        sent = httpx.Headers(headers)
         if as_ is not None:
             sent["Authorization"] = f"Bearer {self.tokens[as_]}"
         return self._client.request(method, path, headers=sent, **more)

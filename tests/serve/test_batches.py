@@ -108,6 +108,8 @@ def test_a_value_may_be_left_out_only_where_records_are_counted(make):
         (b"1\n0.5", "?sender=a&sequence=" + "9" * 5000, 400),
         (b"1\n0.5", "?sender=a&sequence=1&step=0", 400),
         (b"1\n0.5", "?sender=a&sequence=1&step=9", 409),
+        (b"", "?sender=a&sequence=1", 400),
+        (b"\n \r\n", "?sender=a&sequence=1", 400),
         (b"1,2\n0.5", "?sender=a&sequence=1", 400),
         (b"[1\n2]", "?sender=a&sequence=1", 400),
         (b"1 2", "?sender=a&sequence=1", 400),
@@ -166,6 +168,42 @@ def test_lines_that_are_too_many_together_are_no_single_line_s_fault(client, mon
     monkeypatch.setattr(batches, "content", none_of_it)
     found = posted(client, b"1\n1\n", kind="application/x-ndjson", query="?sender=a&sequence=1")
     assert found.json()["error"] == "records must be fewer"
+
+
+def test_lines_without_a_record_use_up_no_number(client):
+    """An empty body may be one that a proxy has lost.  JSON can state that there is no record."""
+    query, kind = "?sender=a&sequence=1", "application/x-ndjson"
+    found = posted(client, b"", kind=kind, query=query)
+    assert found.status_code == 400
+    assert '"records": []' in found.json()["error"]
+    assert posted(client, b"1\n", kind=kind, query=query).status_code == 200
+    assert client.totals() == [UNIT]
+    assert client.send([], 2).json() == {"status": "accepted", "records": 0}
+
+
+def test_a_body_that_is_not_as_long_as_declared_is_refused(client):
+    body = (HEAD + "[1]}").encode()
+    for length in (len(body) - 1, len(body) + 1, 0):
+        headers = {"Content-Type": "application/json", "Content-Length": str(length)}
+        found = client.request("POST", "/v1/streams/late/records", content=body, headers=headers)
+        assert (found.status_code, found.json()["code"]) == (400, "malformed")
+    assert client.totals() == [0]
+
+
+def test_a_compressed_body_is_refused(client):
+    body = (HEAD + "[1]}").encode()
+    for codings, status in (
+        (["gzip"], 415), (["x-anything"], 415), (["identity, br"], 415),
+        (["identity", "gzip"], 415), (["Identity"], 200),
+    ):  # fmt: skip
+        headers = [("Content-Type", "application/json")]
+        headers += [("Content-Encoding", coding) for coding in codings]
+        found = client.request("POST", "/v1/streams/late/records", content=body, headers=headers)
+        assert found.status_code == status, codings
+        if status == 415:
+            assert found.json()["code"] == "content_encoding"
+            assert found.headers["accept-encoding"] == "identity"
+    assert client.totals() == [UNIT]
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "", "application/xml", "multipart/form-data"])

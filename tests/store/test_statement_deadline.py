@@ -1,10 +1,14 @@
-from threading import Event, Timer
-from time import monotonic
+import os
+import signal
+import traceback
+from contextlib import closing
+from threading import Event, Thread, Timer
+from time import monotonic, sleep
 
 import pytest
 
 from hushfade.errors import Failed
-from hushfade.store import statement_deadline
+from hushfade.store import Store, statement_deadline
 from hushfade.store.sqlite import SQLite
 from hushfade.store.statement_deadline import Deadline, interruptible
 
@@ -70,3 +74,87 @@ def test_the_checks_of_pages_without_a_limit_can_be_given_up():
 
 def test_the_limits_are_seconds():
     assert 0 < statement_deadline.LOCK < statement_deadline.STATEMENT <= 10
+
+
+def forked(work):
+    """Whether a forked child has done the work; a child that takes 30 seconds is ended."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    until = monotonic() + 30
+    while monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status == 0
+        sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError("the forked child waits for ever")
+
+
+def test_a_child_that_was_forked_while_the_deadlines_are_looked_at_opens_its_own_store(tmp_path):
+    def work():
+        with closing(Store.open(tmp_path / "child.db")) as store:
+            assert store.streams() == []
+        late = Event()
+        with Deadline(late.set, seconds=0.01):
+            assert late.wait(20)  # it has a thread of its own that looks
+
+    Store.open(tmp_path / "parent.db").close()  # the thread that looks has started
+    for _ in range(2):
+        with statement_deadline._watcher()._turn:
+            assert forked(work)
+
+
+def test_a_child_that_was_forked_while_a_deadline_passes_may_use_the_deadline():
+    inside, go_on = Event(), Event()
+
+    def interrupt():
+        inside.set()
+        go_on.wait(60)
+
+    deadline = Deadline(interrupt, seconds=0.01)
+
+    def work():
+        for _ in range(2):
+            with deadline:
+                pass
+
+    deadline.__enter__()
+    assert inside.wait(20)
+    assert forked(work)
+    go_on.set()
+    deadline.__exit__()
+
+
+def test_a_child_that_was_forked_while_a_thread_uses_the_store_is_refused_and_does_not_wait(
+    tmp_path,
+):
+    inside, go_on = Event(), Event()
+
+    def use():
+        with store._turn:
+            inside.set()
+            go_on.wait(60)
+
+    def work():
+        for method in (store.streams, store.accounts, store.ping, store.close):
+            with pytest.raises(Failed, match="a forked process must open the store itself"):
+                method()
+
+    with closing(Store.open(tmp_path / "releases.db")) as store:
+        thread = Thread(target=use)
+        thread.start()
+        assert inside.wait(20)
+        try:
+            assert forked(work)
+        finally:
+            go_on.set()
+            thread.join()
+        assert store.streams() == []

@@ -76,8 +76,8 @@ class RequestBody:
 def batch_of(
     kind: str, facts: Facts, rows: Sequence[str], *, sender: str = "s", sequence: int = 1
 ) -> Batch:
-    """The batch that the service reads from a body with these records."""
-    if kind == JSON:
+    """The batch that the service reads from a body with these records; without any, from JSON."""
+    if kind == JSON or not rows:  # a body of lines has at least one record
         head = f'{{"sender": "{sender}", "sequence": {sequence}, "records": ['
         return batch(facts, JSON, f"{head}{', '.join(rows)}]}}".encode(), {})
     body = "".join(_EMPTY_LINES[len(row) % 5] + row + "\n" for row in rows)

@@ -54,6 +54,11 @@ def batch(facts: Facts, kind: str, body: bytes, query: Mapping[str, str]) -> Bat
         sequence = strict_json.digits(sequence=head["sequence"])
         step = None if "step" not in head else strict_json.digits(step=head["step"], least=1)
         numbers, records = strict_json.lines(body)
+        if not records:  # a proxy or a library that loses the body would lose the records
+            raise Malformed(
+                "the body must have at least one record: send a batch without records as JSON, "
+                'with "records": []'
+            )
     sender = strict_json.name(sender=head["sender"])
     if len(records) > MOST:
         raise Refusal(

@@ -1,5 +1,7 @@
 """Connections: idle and slow ones time out, and idle ones make room for new ones.
 
+A request that proposes another protocol, such as HTTP/2, is served over HTTP/1.1.
+
 A connection is idle while no request is in progress.  At the limit the service closes the one that
 has been idle for the longest time.  Only if every connection has a request in progress does it turn
 a new one away.
@@ -12,6 +14,7 @@ import resource
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hushfade.serve.guard import PATIENCE
@@ -130,16 +133,56 @@ class Connection(HttpToolsProtocol):
             if self._timer is None:
                 self._await(self._pool.limits.head)
             self._head += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self._parse(data)
+        except httptools.HttpParserError:
+            problem = "Invalid HTTP request received."
+            self.logger.warning(problem)
+            self.send_400_response(problem)
         if self._in_head and self._head > HEAD and not self.transport.is_closing():
             self.transport.write(_TOO_LARGE)
             self.transport.close()
+
+    def _parse(self, data: bytes) -> None:
+        """Feed the parser, and feed it the head of a request with an Upgrade field a second time.
+
+        A client may propose another protocol, and a server may ignore that (RFC 9110, section 7.8).
+        The parser cannot: it ends the request with the head, and the body would be lost, or read as
+        the next request.  So a new parser reads the head without the field, and then the body.
+        """
+        while data:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as stopped:
+                data = data[stopped.args[0] :]
+                head = self._head_without_upgrade()
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as in uvicorn
+            self.parser.feed_data(head)
+
+    def _head_without_upgrade(self) -> bytes:
+        """The head that the parser has read.  Raise if the request is a CONNECT."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":  # what follows it is in another protocol in any case
+            raise httptools.HttpParserError
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (method, self.url, version)]
+        lines += [b"%b: %b" % field for field in self.headers if field[0] != b"upgrade"]
+        return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["hushfade.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # a trailer is no part of the head, which decides about the request
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # the next parser reads the head again
         self._in_head, self._head = False, 0
         self._pool.work(self)
         self._await(PATIENCE + self._pool.limits.head)
@@ -155,6 +198,8 @@ class Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self._in_head = True
         self._stop()
         super().on_message_complete()

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect, Request
 
 from hushfade import check
-from hushfade.errors import Refused
+from hushfade.errors import Malformed, Refused
 from hushfade.serve.client_address import Proxies, named
 from hushfade.serve.error_responses import Refusal, busy
 from hushfade.serve.limits import SMALL
@@ -197,9 +197,9 @@ class Guard:
                 del self._large[caller.name]
 
     async def _read(self, request: Request) -> bytes:
-        """The body.  Raise if it is too large, or arrives too slowly."""
+        """The body.  Raise if it is too large or too slow, or its declared length is wrong."""
         too_large = Refusal(413, "too_large", f"the body must be at most {self.max_body} bytes")
-        length = request.headers.get("content-length", "0")
+        length = request.headers.get("content-length", "")
         if len(length) > 15 or (length.isdecimal() and int(length) > self.max_body):
             raise too_large
         parts, size = [], 0
@@ -220,6 +220,8 @@ class Guard:
             raise Refusal(
                 408, "timeout", "the body took too long to arrive: send it again"
             ) from None
+        if length.isdecimal() and int(length) != size:  # a part would be lost without a trace
+            raise Malformed("the body must be as long as Content-Length states: send it again")
         return b"".join(parts)
 
     def _caller(self, request: Request) -> Caller:

@@ -24,10 +24,18 @@ def facts_of(service: Service, request: Request) -> Facts:
 
 
 def media_type(request: Request, *kinds: str) -> str:
-    """The media type of the body.  Raise unless it is one of these."""
+    """The media type of the body.  Raise unless it is one of these, without a content encoding."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind not in kinds:
         raise Refusal(415, "media_type", f"the body must be {' or '.join(kinds)}")
+    codings = ",".join(request.headers.getlist("content-encoding")).split(",")
+    if not {coding.strip().lower() for coding in codings} <= {"", "identity"}:
+        raise Refusal(
+            415,
+            "content_encoding",
+            "the body must have no Content-Encoding: send it without compression",
+            Accept_Encoding="identity",
+        )
     return kind
 
 

@@ -237,7 +237,9 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Lines": TEXT
     | {
-        "description": "One JSON record per line. The query contains sender and sequence.",
+        "description": "One JSON record per line, at least one. The query contains sender and "
+        "sequence.",
+        "pattern": r"\S",
         "maxLength": MAX_BODY,
     },
     "Accepted": an_object(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -65,12 +66,30 @@ class Published:
         return Release(self.step, value, self.stddev, plan.keys, (), plan.errors)
 
 
+class Turn:
+    """The lock of a connection.  A forked child is refused: it would wait for its parent's threads.
+
+    SQLite and PostgreSQL do not allow that two processes use one connection either.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._process = RLock(), os.getpid()
+
+    def __enter__(self) -> None:
+        if os.getpid() != self._process:
+            raise Failed("a forked process must open the store itself: its parent uses this one")
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 class Reader:
     """Read access to a store.  Threads take turns."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._turn = RLock()
+        self._turn = Turn()
         self._book = Book(database)
 
     @classmethod

@@ -63,9 +63,9 @@ class Deadline:
         self.passed = False  # whether the last statement was interrupted
 
     def __enter__(self) -> None:
-        if self._process != os.getpid():
-            self._process = os.getpid()
-            _WATCHER.add(self)
+        if self._process != os.getpid():  # in a forked child the lock may stay held for ever
+            self._process, self._turn = os.getpid(), Lock()
+            _watcher().add(self)
         self.passed = False
         given_up = _given_up()
         if given_up is not None and given_up.is_set():
@@ -92,18 +92,18 @@ class Deadline:
 
 
 class _Watcher:
-    """The thread that looks at all deadlines of this process."""
+    """The thread that looks at all deadlines of one process."""
 
     def __init__(self) -> None:
         self._watched: WeakSet[Deadline] = WeakSet()
         self._turn = Lock()
-        self._process = 0  # the process that started the thread: a forked child has no threads
+        self._started = False
 
     def add(self, deadline: Deadline) -> None:
         with self._turn:
             self._watched.add(deadline)
-            if self._process != os.getpid():
-                self._process = os.getpid()
+            if not self._started:
+                self._started = True
                 name = "hushfade statement deadline"
                 Thread(target=self._look, name=name, daemon=True).start()
 
@@ -116,4 +116,12 @@ class _Watcher:
                 deadline.look(monotonic())
 
 
-_WATCHER = _Watcher()
+# A forked child inherits neither the thread nor a lock that anybody would release, so it has a
+# watcher of its own.  The key is for a fork in C code, which Python's hook does not see.
+_WATCHERS: dict[int, _Watcher] = {}
+os.register_at_fork(after_in_child=_WATCHERS.clear)
+
+
+def _watcher() -> _Watcher:
+    """The watcher of this process."""
+    return _WATCHERS.setdefault(os.getpid(), _Watcher())

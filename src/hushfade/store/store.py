@@ -7,7 +7,6 @@ nothing was published, and the next process continues from the committed data.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -56,7 +55,6 @@ class Store(Reader):
         if database.recovered:  # SQLite may have applied the log of another copy
             database.sound()
             self.verify()
-        self._process = os.getpid()
         self._stopped = self._closed = False
         self._live: dict[str, Live] = {}
         self.settled = settle(database, self._book, mark, new_epoch=new_epoch)
@@ -342,8 +340,6 @@ class Store(Reader):
         with self._turn:
             if self._stopped:
                 raise Failed("the store has stopped: open it in a new process")
-            if os.getpid() != self._process:
-                raise Failed("a forked process must open the store itself: its parent writes here")
             last = self._book.last
             try:
                 with self._database.transaction():
