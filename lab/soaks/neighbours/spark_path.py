@@ -204,9 +204,10 @@ class Scrambled:
 
     keys: int
 
-    def places(self, high: Signed, low: Signed, micros: Signed, lane: Signed, units: Signed) -> Any:
+    def places(self, *content: Signed) -> Signed:
+        _, _, micros, lane, units = content
         own = np.where(lane < 0, lane, lane % self.keys)
-        return (micros * 7919 + own * 104_729 + units * 1_299_709) % 1009
+        return np.asarray((micros * 7919 + own * 104_729 + units * 1_299_709) % 1009)
 
 
 def _in_order(rules: Rules, records: list[Meaning]) -> list[Meaning]:
