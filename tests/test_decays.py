@@ -1,3 +1,4 @@
+import json
 import math
 
 import hypothesis
@@ -13,12 +14,15 @@ from hushfade import (
     Decay,
     Diverges,
     Exponential,
+    Guarantee,
     InvalidType,
     InvalidValue,
     NoDecay,
     PowerLaw,
     SlidingWindow,
+    plan,
 )
+from hushfade.decays import decay_document, decay_from
 from hushfade.factors.limit_norms import energy
 from tests.decays import ALL_DECAYS, LOG_CONVEX
 
@@ -197,7 +201,7 @@ def test_bad_parameters_are_refused_by_name(value):
         SlidingWindow(length=value)
 
 
-@pytest.mark.parametrize("value", ["24", None, 1j, True, [3]])
+@pytest.mark.parametrize("value", [b"24", None, 1j, True, [3]])
 def test_parameters_of_a_wrong_kind_are_refused(value):
     with pytest.raises(InvalidType):
         Exponential(half_life=value)
@@ -207,11 +211,7 @@ def test_parameters_of_a_wrong_kind_are_refused(value):
         SlidingWindow(length=value)
 
 
-def test_exponential_takes_one_of_its_two_parameters():
-    with pytest.raises(InvalidType, match="half_life and alpha"):
-        Exponential()
-    with pytest.raises(InvalidType, match="half_life and alpha"):
-        Exponential(half_life=1, alpha=2)
+def test_alpha_is_above_1():
     with pytest.raises(InvalidValue, match=r"alpha must be > 1, got 1\.0"):
         Exponential.from_alpha(1)
 
@@ -222,6 +222,101 @@ def test_exponential_takes_one_of_its_two_parameters():
 def test_bad_lists_are_refused(values):
     with pytest.raises(InvalidValue, match=r"^weights must"):
         CustomDecay(values)
+
+
+HOUR = 3600 * 10**9
+
+
+def test_a_duration_becomes_steps_when_the_length_of_a_step_is_known():
+    for unresolved, resolved in (
+        (Exponential(half_life="24h"), Exponential(half_life=24)),
+        (Exponential(half_life="90min"), Exponential(half_life=1.5)),
+        (SlidingWindow(length="7d"), SlidingWindow(length=168)),
+        (
+            0.5 * SlidingWindow(length="1d") + 0.5 * Exponential(half_life="2h"),
+            0.5 * SlidingWindow(length=24) + 0.5 * Exponential(half_life=2),
+        ),
+    ):
+        assert unresolved != resolved
+        assert unresolved.resolved(HOUR) == resolved
+        assert resolved.resolved(HOUR) == resolved
+        with pytest.raises(InvalidValue, match="must be a number of steps here, got '"):
+            unresolved.weights(3)
+    with pytest.raises(InvalidValue, match="length must be a whole number of steps"):
+        SlidingWindow(length="90min").resolved(HOUR)
+    with pytest.raises(InvalidValue, match="half_life must be"):
+        Exponential(half_life="soon").resolved(HOUR)
+
+
+def test_a_plan_resolves_durations_by_its_step():
+    guarantee = Guarantee(epsilon=1, delta=1e-6)
+    for given, steps in (("24h", 24), ("90min", 1.5)):
+        made = plan(Exponential(half_life=given), guarantee, every="1h")
+        assert made.decay == Exponential(half_life=steps)
+        assert made.digest == plan(Exponential(half_life=steps), guarantee, every="1h").digest
+    assert plan(SlidingWindow(length="1w"), guarantee, every="1d").decay == SlidingWindow(length=7)
+    with pytest.raises(InvalidValue, match="half_life must be in steps unless every is given"):
+        plan(Exponential(half_life="24h"), guarantee)
+    with pytest.raises(InvalidValue, match="because a calendar month has no fixed length"):
+        plan(SlidingWindow(length="7d"), guarantee, every="month")
+
+
+def test_a_document_is_the_decay():
+    for decay in ALL_DECAYS:
+        document = json.loads(json.dumps(decay_document(decay)))
+        assert decay_from(document) == decay
+        assert document["kind"] == type(decay).__struct_config__.tag
+    assert decay_document(Exponential(half_life=24)) == {"kind": "exponential", "half_life": 24.0}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None, [], {}, {"kind": "hyperbolic"}, {"kind": "power_law"},
+        {"kind": "power_law", "power": 1, "scale": 2}, {"kind": "power_law", "power": "1"},
+        {"kind": "mixture", "parts": [[1.0]]}, {"kind": "sliding_window", "length": 2.5},
+    ],
+)  # fmt: skip
+def test_a_document_of_no_decay_is_refused_without_repeating_it(document):
+    with pytest.raises(InvalidValue, match="decay must be a decay of hushfade, with its") as told:
+        decay_from(document)
+    assert told.value.__cause__ is None
+
+
+def test_a_parameter_that_is_out_of_range_is_named():
+    for document, text in (
+        ({"kind": "power_law", "power": -1}, "power must be > 0"),
+        ({"kind": "sliding_window", "length": 0}, "length must be"),
+        ({"kind": "custom", "values": [0.0, 1.0]}, "weights must start with a weight > 0"),
+        ({"kind": "mixture", "parts": []}, "parts must have at least one part"),
+    ):
+        with pytest.raises(InvalidValue, match=text):
+            decay_from(document)
+
+
+def test_a_decay_of_a_user_has_what_follows_from_its_weights():
+    """A decay that ends needs `weights` and `reach` alone."""
+
+    class Line(Decay, frozen=True):
+        length: int
+
+        @property
+        def reach(self):
+            return self.length
+
+        def weights(self, n):
+            return np.maximum(1.0 - np.arange(n) / self.length, 0.0)
+
+    line, listed = Line(4), CustomDecay([1, 0.75, 0.5, 0.25])
+    angles = np.linspace(0.1, 3.0, 7)
+    assert_allclose(line.symbol(angles), listed.symbol(angles))
+    assert line.recursion() == listed.recursion()
+    assert line.span(1000) == listed.span(1000)
+    assert_allclose(line.between(2, 6), [0.5, 0.25, 0.0, 0.0])
+    mixed = line + Exponential(half_life=3)
+    assert_allclose(mixed.weights(3), line.weights(3) + Exponential(half_life=3).weights(3))
+    with pytest.raises(InvalidType, match="only built-in decays can be saved"):
+        decay_document(mixed)
 
 
 @pytest.mark.parametrize("n", [0, -1])

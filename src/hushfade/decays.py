@@ -700,4 +700,5 @@ def _mixture(terms: list[tuple[float, Any]]) -> Decay:
     total = sum(weight * part.first for weight, part in parts)
     if not (math.isfinite(total) and total > 0):
         raise InvalidValue("a mixture must start with a weight > 0", got=f"f_0 = {total}")
-    return Mixture(parts)
+    mixed: Any = parts  # which a user's own decay may be part of
+    return Mixture(mixed)

@@ -103,22 +103,25 @@ def test_the_worked_example_can_be_followed(tmp_path):
         how = {} if copy is shutil.copy else {"ignore": ignored}
         copy(ROOT / name, tmp_path / name, **how)
     (example,) = [block for block in blocks(CONTRIBUTING, "python") if "class Linear" in block]
-    (tmp_path / "src/hushfade/decay/linear.py").write_text(example, encoding="utf-8")
+    decays = tmp_path / "src/hushfade/decays.py"
+    before, after = decays.read_text(encoding="utf-8").split("AnyDecay: TypeAlias")
+    decays.write_text(f"{before}{example}\n\nAnyDecay: TypeAlias{after}", encoding="utf-8")
     for change in blocks(CONTRIBUTING, "diff"):
         command = ["git", "apply", "-C1", "-"]
         subprocess.run(command, cwd=tmp_path, input=change.encode(), check=True)
     script = (
         "import hushfade as hf\n"
-        "from hushfade.public.recursion import recursion\n"
-        "decay = hf.Linear(length=4)\n"
+        "decay = hf.decays.Linear(length=4)\n"
         "plan = hf.plan(decay, hf.Guarantee(epsilon=1, delta=1e-6))\n"
         "assert hf.Plan.from_json(plan.to_json()).decay == decay\n"
-        "assert recursion(decay).listed == decay.weights(4).tolist()\n"
+        "stream = plan.start(hf.UnsafeSeededNoise(1))\n"
+        "true = decay.weights(3)[::-1].cumsum()[-1:]\n"
+        "assert abs(stream.run([1, 1, 1])[-1] - true) < 6 * plan.stddev(3)\n"
         "from tests.decays import ALL_DECAYS\n"
-        "assert hf.Linear(length=7) in ALL_DECAYS\n"
+        "assert hf.decays.Linear(length=7) in ALL_DECAYS\n"
     )
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
-    for command in (["-c", script], ["-m", "pytest", "-q", "-x", "tests/test_decay.py"]):
+    for command in (["-c", script], ["-m", "pytest", "-q", "-x", "tests/test_decays.py"]):
         done = subprocess.run(
             [sys.executable, *command], cwd=tmp_path, env=environment, text=True, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,

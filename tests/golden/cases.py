@@ -33,7 +33,7 @@ DECAYS = {
     "exponential 1": Exponential(half_life=1),
     "exponential 24": DAY,
     "exponential 1000": Exponential(half_life=1000),
-    "exponential alpha 1.01": Exponential(alpha=1.01),
+    "exponential alpha 1.01": Exponential.from_alpha(1.01),
     "power 0.25": PowerLaw(power=0.25),
     "power 0.5": POWER,
     "power 1": PowerLaw(power=1),
@@ -129,7 +129,7 @@ def horizons() -> Iterator[Case]:
         arguments = {"horizon": 320, "method": "normalized"}
         yield Case(f"{name}, normalized", DECAYS[name], ONE, arguments)
         yield Case(f"{name}, horizon 320", DECAYS[name], ONE, {"horizon": 320})
-    momentum = 10 * NoDecay() - 9 * Exponential(alpha=1 / 0.9)
+    momentum = 10 * NoDecay() - 9 * Exponential.from_alpha(1 / 0.9)
     yield Case("momentum", momentum, ONE, {"horizon": 200})
     pairs = {
         "square root": hf.factors.square_root(DAY),

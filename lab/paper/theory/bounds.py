@@ -187,9 +187,9 @@ def _of_family(decay: Decay, n: int) -> Iterator[Bound]:
             yield families.mathias_upper(n)
         case SlidingWindow():
             # the window's first steps equal counting, and γ2 of the longer matrix is at least that
-            yield families.mathias_lower(min(n, decay.length))
+            yield families.mathias_lower(min(n, decay.window))
             yield families.window_blocks(decay, n)
-            if n <= decay.length:
+            if n <= decay.window:
                 yield families.counting_sum(n)
                 yield families.mathias_upper(n)
         case _:

@@ -193,7 +193,7 @@ def _mean_cosecant(n: int) -> float:
 
 def _rate(decay: Decay) -> float:
     """ln α², which gives q = α^-2 = e^-rate, and 1 - q without cancellation."""
-    return 2.0 * math.log(2.0) / of_kind(decay, Exponential).half_life
+    return 2.0 * of_kind(decay, Exponential).rate
 
 
 def _upper(value: float, name: str, where: str, correction: str = "") -> Bound:

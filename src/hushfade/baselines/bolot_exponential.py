@@ -39,7 +39,7 @@ def bolot_exponential(decay: Decay, horizon: int, *, noise: Noise = "gaussian") 
     hushfade.errors.InvalidValue: alpha must be < 3/2 for Bolot et al., got 2.0: use decayed_tree
     """
     fading = of_kind(decay, Exponential)
-    if not fading.half_life > 1.0 / math.log2(1.5):
+    if not fading.rate < math.log(1.5):
         raise InvalidValue(
             "must be < 3/2 for Bolot et al.",
             argument="alpha",

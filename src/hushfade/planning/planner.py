@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from hushfade import duration
-from hushfade.decays import Decay
+from hushfade.decays import Decay, checked_decay
 from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization, IntegerFactorization
@@ -73,7 +73,7 @@ def plan(
     also have the noise of a count.  `keys` declares one stream per key.  `width` and `norm` release
     sums of vectors, which hushfade clips to this ℓ2 norm.  Without a horizon the stream has no end.
     `every` declares the step length, "1h" or "rows"; using the plan with another step length is an
-    error.
+    error.  With a step length, the decay may have durations: Exponential(half_life="24h").
 
     method="best" chooses the mechanism with the smallest error; `print(plan)` names it and compares
     it with others.  "input" adds noise to the inputs.  "square_root" is the paper's mechanism.
@@ -93,6 +93,7 @@ def plan(
     >>> p.law.name, round(p.stddev(1000), 2), q.law.name, round(q.stddev(1000), 2)
     ('huber', 5.81, 'gaussian', 7.68)
     """
+    decay = checked_decay(decay).resolved(duration.length(every))
     if law is not None and law not in get_args(LawName):
         raise InvalidValue(
             "must be gaussian, laplace or huber", argument="law", got=repr(str(law)[:60])

@@ -169,7 +169,7 @@ def _rivals(decay: Decay, steps: int) -> Iterator[Mechanism]:
     match decay:
         case NoDecay():
             yield binary_tree(decay, steps)
-        case Exponential() if decay.half_life > 1.0 / math.log2(1.5):
+        case Exponential() if decay.rate < math.log(1.5):
             yield bolot_exponential(decay, steps)
         case PowerLaw():
             yield bolot_power(decay, steps, beta=_BIAS)
