@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import hushfade
+import hushfade.decays
 from hushfade import (
     CustomDecay,
     Decay,
@@ -26,7 +26,7 @@ from hushfade.decays import decay_document, decay_from
 from hushfade.factors.limit_norms import energy
 from tests.decays import ALL_DECAYS, LOG_CONVEX
 
-NAMES = {name: getattr(hushfade, name) for name in hushfade.__all__}
+NAMES = vars(hushfade.decays)  # also of decays without a public name
 
 
 @pytest.mark.parametrize("decay", ALL_DECAYS, ids=repr)
