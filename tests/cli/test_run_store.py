@@ -141,6 +141,53 @@ def test_gaps_overlaps_repeats_and_other_declarations_are_refused():
     assert len(released("r.db")) == 4
 
 
+def test_a_file_of_which_no_record_counts_closes_no_day():
+    right, wrong = ("2026-01-02T01:00", "ann"), ("2025-12-30T04:05", "bob")
+    plan = ["--half-life", "3", "--epsilon", "1", "--delta", "1e-6", "--every", "1d"]
+    assert invoke("plan", *plan, "-o", "p.json").exit_code == 0
+    begin = [*STREAM, "--time", "at", "--start", "2026-01-01", "--end", "2026-01-02"]
+    for options in (plan, ["--plan", "p.json"]):
+        old, one = day("old.csv", wrong), day("1.csv", ("2026-01-01T01:00", "ann"))
+        for more in (["--dry-run"], [], ["-o", "out.csv", "--json"]):
+            for files in ([old], [one, old]):
+                found = run(*files, *begin, *options, *more)
+                assert found.exit_code == 3, found.stderr
+                assert "--allow-empty" in found.stderr
+                assert "04:05" not in found.output
+                assert "bob" not in found.output
+                assert not list(Path().glob("r.db*")), "a refused first run creates no store"
+        done(one, *begin, *options)
+        before = content()
+        next_day = [*STREAM, "--end", "2026-01-03"]
+        for more in (["--dry-run"], [], ["-o", "out.csv", "--append"]):
+            for files in ([old], [day("2.csv", right), old]):
+                assert run(*files, *next_day, *more).exit_code == 3
+                assert content() == before
+        assert not os.path.exists("out.csv")
+        done("2.csv", *next_day)  # the right file is still possible
+        found = done(old, *STREAM, "--end", "2026-01-04", "--allow-empty")
+        assert "counted no record" in found.stderr
+        done(day("none.csv"), *STREAM, "--end", "2026-01-05")  # a header only
+        for file in Path().glob("r.db*"):
+            file.unlink()
+
+
+def test_a_file_whose_records_are_beyond_the_limits_of_their_persons_is_accepted():
+    once = ["--user", "who", "--person-steps", "1"]
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann")), *once))
+    found = done(day("2.csv", ("2026-01-02T01:00", "ann")), *STREAM, "--end", "2026-01-03")
+    assert "1 beyond a person's limits" in found.stderr
+
+
+def test_a_file_with_mostly_late_records_is_released_with_a_warning():
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    late, right = ("2026-01-01T02:00", "bob"), ("2026-01-02T01:00", "ann")
+    for name, records, warned in (("2", [late, right], False), ("3", [late, late, right], True)):
+        file = day(f"{name}.csv", *records)
+        found = done(file, *STREAM, "--end", "2026-01-03", "--dry-run")
+        assert ("most records of" in found.stderr) == warned
+
+
 def test_an_end_before_the_start_of_a_new_series_is_reported():
     found = run(*first(day("1.csv"), end="2025-12-31"))
     assert found.exit_code == 2

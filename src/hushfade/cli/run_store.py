@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hushfade.cli import console, run_checks, stored_releases
 from hushfade.cli.run_series import (
@@ -19,21 +19,24 @@ from hushfade.cli.run_series import (
     continued,
     next_steps,
 )
-from hushfade.cli.run_source import Source
 from hushfade.cli.run_statement import Outcome, Promise
 from hushfade.cli.store_access import check_not_store, opened, reader_of, shown
 from hushfade.errors import InUse, InvalidValue, Refused
-from hushfade.records import Timed, tally
 
 if TYPE_CHECKING:
+    from hushfade.check import Signed
     from hushfade.cli.options.noise import NoiseOptions
     from hushfade.cli.options.run import (
         RunStoreOptions,
     )
     from hushfade.crossing.key_file import KeyFile
     from hushfade.planning.plan import Plan
+    from hushfade.records import Reader as Records
+    from hushfade.records import Timed
     from hushfade.store import Reader
     from hushfade.store import Store as OpenStore
+    from hushfade.store.file_memory import Remembered
+    from hushfade.store.file_runs import NewStream
 
 
 def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -> None:
@@ -53,18 +56,22 @@ def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -
         [path for path in inputs if path is not None],
         replace(options.output, force=options.output.force or where.append),
     )
-    missing = shown(where.store) == where.store and not Path(where.store).exists()
-    if missing:
+    if shown(where.store) == where.store and not Path(where.store).exists():
         check_begins(options, name, None)  # a wrong path creates no store
-    if where.dry_run:
-        if missing:
-            _run(files, options, where, name, None)
-        else:
-            with reader_of(where.store) as reader:
-                _run(files, options, where, name, reader)
-        return
-    with _writing(where) as store:
-        _run(files, options, where, name, store, store)
+        run = _read(files, options, where, name, None)  # nor does a wrong file
+        if where.dry_run:
+            _report(run, options, None)
+            return
+        with _writing(where) as store:
+            if store.streams() or store.accounts():
+                raise InUse("another process has created the store: run the command again")
+            _commit(run, options, where, store)
+    elif where.dry_run:
+        with reader_of(where.store) as reader:
+            _report(_read(files, options, where, name, reader), options, reader)
+    else:
+        with _writing(where) as store:
+            _commit(_read(files, options, where, name, store), options, where, store)
 
 
 @contextmanager
@@ -112,15 +119,49 @@ def _check(files: Sequence[Path], options: Options, where: RunStoreOptions) -> N
         )
 
 
-def _run(
+@dataclass(frozen=True, repr=False)
+class _FilesRead:
+    """The totals of the files, and everything that the commit needs.  Private."""
+
+    series: Series
+    order: Timed
+    dataset: str
+    new: NewStream | None
+    noise: KeyFile | None
+    memory: Remembered
+    records: Records
+    totals: Signed
+    released: list[bytes]  # digests of the files with a record that counts
+
+    @property
+    def last(self) -> int:
+        """The last step of the run."""
+        return self.series.closed + len(self.totals)
+
+    @property
+    def ends(self) -> list[int]:
+        """The ends of the steps."""
+        return [self.order.end_of(step) for step in range(1, len(self.totals) + 1)]
+
+    @property
+    def span(self) -> str:
+        """The steps of the run and their times, in words."""
+        end = stored_releases.time_text(self.ends[-1], zoned=self.order.zoned)
+        times = f"from {self.series.open_from()} to {end}"
+        return f"{_steps(self.series.closed + 1, self.last)}, {times},"
+
+
+def _read(
     files: Sequence[Path],
     options: Options,
     where: RunStoreOptions,
     name: str,
     reader: Reader | None,
-    store: OpenStore | None = None,
-) -> None:
-    """The run.  `store` is None for a dry run, and `reader` too if there is no store yet."""
+) -> _FilesRead:
+    """Read the files, and raise if the run must be refused.  `reader` is None without a store.
+
+    Nothing is written or drawn yet.
+    """
     from hushfade.store import file_runs
     from hushfade.store.file_memory import SOURCES, Remembered
 
@@ -131,8 +172,7 @@ def _run(
         series = begun(files, options, name, reader)
     order = next_steps(series, options.time)
     noise = _noise(options.noise, name)
-    count, first = order.steps or 0, series.closed + 1
-    check_horizon(series, count)
+    check_horizon(series, order.steps or 0)
     dataset = _dataset(series, where, reader)
     new = None
     if series.is_new:
@@ -150,53 +190,63 @@ def _run(
     records.continues = series.closed > 0
     if records.persons is not None:
         records.persons.continue_from(memory.earlier)
-    rows = [0] * len(files)
-    totals = tally(_counting(series.source, rows), records).totals
+    found = series.source.tally(records)
     if digests != [memory.digest(_content(path), SOURCES) for path in files]:
         raise Refused(
             "a file changed while hushfade read it, and nothing was released: run the command "
             "again when the file is complete"
         )
-    with_records = [digest for digest, seen in zip(digests, rows, strict=True) if seen]
+    counts = found.by_source
+    with_records = [digests[file] for file in counts if counts[file].records]
     if len(set(with_records)) < len(with_records):
         raise Refused(
             "two files have the same content, and their records would count twice: give each "
             "file once"
         )
-    ends = [order.end_of(step) for step in range(1, count + 1)]
-    last = series.closed + count
-    times = f"from {series.open_from()} to {_text(order, ends[-1])}"
-    span = f"{_steps(first, last)}, {times},"
+    run_checks.check_counted(series.source.paths, counts, allow_empty=options.records.allow_empty)
     stored_releases.form_of(series.plan, order, options.output)  # an error after the commit is late
-    if store is None:
-        console.note(f"Dry run: would release {span} of stream {name!r}.")
-        if series.is_new:
-            promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
-            promise.show(series.plan, last, options.output.confidence)
-            _report_charge(series.plan, dataset, reader)
-        else:
-            console.note("The stream is charged already: this run adds no privacy loss.")
-        console.note(f"Not for publication: {records.counts.sentence()}.")
-        return
+    released = [digests[file] for file in counts if counts[file].counted]
+    return _FilesRead(series, order, dataset, new, noise, memory, records, found.totals, released)
+
+
+def _report(run: _FilesRead, options: Options, reader: Reader | None) -> None:
+    """Report what the run would do."""
+    series = run.series
+    console.note(f"Dry run: would release {run.span} of stream {series.name!r}.")
+    if series.is_new:
+        promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
+        promise.show(series.plan, run.last, options.output.confidence)
+        _report_charge(series.plan, run.dataset, reader)
+    else:
+        console.note("The stream is charged already: this run adds no privacy loss.")
+    console.note(f"Not for publication: {run.records.counts.sentence()}.")
+
+
+def _commit(run: _FilesRead, options: Options, where: RunStoreOptions, store: OpenStore) -> None:
+    """Draw and commit the steps, and write the releases."""
+    from hushfade.store import file_runs
+    from hushfade.store.file_memory import SOURCES
+
+    series, name, count = run.series, run.series.name, len(run.totals)
     counted, stretch = [], SOURCES + 1
-    if records.persons is not None:
-        counted = records.persons.counted(count)
-        stretch = records.persons.stretch_of(count)
-    if new is not None and dataset not in store.accounts():
-        console.note(f"Adding dataset {dataset!r}: its budget is the guarantee of this plan.")
-    run = file_runs.FileRun(name, totals, ends, with_records, counted, stretch)
-    file_runs.commit(store, run, memory, new=new, noise=noise)
+    if run.records.persons is not None:
+        counted = run.records.persons.counted(count)
+        stretch = run.records.persons.stretch_of(count)
+    if run.new is not None and run.dataset not in store.accounts():
+        console.note(f"Adding dataset {run.dataset!r}: its budget is the guarantee of this plan.")
+    committed = file_runs.FileRun(name, run.totals, run.ends, run.released, counted, stretch)
+    file_runs.commit(store, committed, run.memory, new=run.new, noise=run.noise)
     shown_as = replace(options.output, force=options.output.force or where.append)
     promise = Promise.of_stream(store, name)
     if not options.output.json:
-        promise.show(series.plan, last, options.output.confidence)
-        console.note(f"Committed {span} of stream {name!r}.")
+        promise.show(series.plan, run.last, options.output.confidence)
+        console.note(f"Committed {run.span} of stream {name!r}.")
     after = 0 if where.append else series.closed
     stored_releases.write(
         store, name, shown_as, after=after, suppress_below=options.statistic.suppress_below
     )
-    outcome = Outcome(series.plan, promise, records, options.output.output, None)
-    outcome.show(last - after, as_json=options.output.json)
+    outcome = Outcome(series.plan, promise, run.records, options.output.output, None)
+    outcome.show(run.last - after, as_json=options.output.json)
 
 
 def _noise(noise: NoiseOptions, name: str) -> KeyFile | None:
@@ -259,15 +309,3 @@ def _content(path: Path) -> bytes:
     """The SHA-256 of a file.  Only its keyed digest is stored."""
     with console.reading(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
-
-
-def _counting(source: Source, rows: list[int]) -> Iterator[Any]:
-    """The batches of all files; `rows` counts the rows of each file."""
-    for place, path in enumerate(source.paths):
-        for batch in replace(source, paths=(path,)).batches():
-            rows[place] += batch.rows
-            yield batch
-
-
-def _text(order: Timed, time: int) -> str:
-    return stored_releases.time_text(time, zoned=order.zoned)

@@ -205,6 +205,14 @@ class RunRecordOptions(RecordOptions):
         each = [distinct(one.split(","), "--keys", "place") for one in lists]
         return tuple("/".join(parts) for parts in product(*each))
 
+    allow_empty: Annotated[
+        bool,
+        flag(
+            "Accept a file with records of which none counts, for example because all are outside "
+            "the steps. Without this option such a file is an error, unless it has no records or "
+            "some are beyond the limits of their person."
+        ),
+    ] = False
     input_format: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
         choice("The input format. By default the file name decides, and standard input is CSV."),
