@@ -275,6 +275,66 @@ def test_a_spent_budget_is_refused_before_any_draw():
     store.close()
 
 
+def test_a_file_that_a_stream_of_another_dataset_has_released_is_refused():
+    def of(stream, words):
+        return [stream if word == "tests" else word for word in words]
+
+    one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv", ("2026-01-02T01:00", "bob"))
+    done(*first(one, "--budget-epsilon", "3"))
+    shutil.copy(one, "copy.csv")
+    for file in (one, "copy.csv"):
+        for more in (["--dry-run"], [], ["--dataset", "other"], ["--budget-epsilon", "9"]):
+            found = run(*of("b", first(file)), *more)
+            assert found.exit_code == 4, found.stderr
+            said = " ".join(found.stderr.split())
+            assert "stream 'tests' has released the records" in said
+            assert "--dataset tests" in said
+            assert "ann" not in said
+    with closing(Reader.beside("r.db")) as reader:
+        assert reader.streams() == ["tests"]
+    done(*of("b", first(one)), "--dataset", "tests")  # one budget pays for both
+    with closing(Reader.beside("r.db")) as reader:
+        account = reader.accounts()["tests"]
+        assert account.declared == 3
+        assert account.spent_epsilon == 2
+    done(*of("c", first(one)), "--different-records")
+    done(two, *of("c", STREAM), "--end", "2026-01-03")
+    found = run(two, *STREAM, "--end", "2026-01-03")  # also for a stream that continues
+    assert found.exit_code == 4
+    assert "stream 'c' has released" in " ".join(found.stderr.split())
+    done(two, *STREAM, "--end", "2026-01-03", "--different-records")
+    for name in "xy":  # a header only
+        done(*of(name, first(day("none.csv"))))
+
+
+def test_a_budget_is_declared_by_the_run_that_adds_its_dataset_and_cannot_change():
+    one = day("1.csv", ("2026-01-01T01:00", "ann"))
+    for more, code, reason in (
+        (["--budget-delta", "1e-5"], 2, "--budget-delta needs --budget-epsilon"),
+        (["--budget-epsilon", "-1"], 2, "--budget-epsilon must be > 0"),
+        (["--budget-epsilon", "2", "--budget-delta", "2"], 2, "--budget-delta must be"),
+        (["--budget-epsilon", "0.5"], 4, "must not be overspent"),
+    ):
+        for dry in (["--dry-run"], []):
+            found = run(*first(one), *more, *dry)
+            assert found.exit_code == code, (more, found.stderr)
+            assert reason in " ".join(found.stderr.split()), (more, found.stderr)
+            assert not os.path.exists("r.db")
+    budget = ["--budget-epsilon", "2", "--budget-delta", "1e-5"]
+    found = done(*first(one), *budget, "--dry-run")
+    assert "its budget is epsilon = 2 and delta = 0.00001" in " ".join(found.stderr.split())
+    done(*first(one), *budget)
+    next_day = [day("2.csv", ("2026-01-02T01:00", "ann")), *STREAM, "--end", "2026-01-03"]
+    for more in (["--budget-epsilon", "3"], ["--budget-epsilon", "2", "--budget-delta", "1e-6"]):
+        found = run(*next_day, *more)
+        assert found.exit_code == 4
+        assert "a budget cannot change" in " ".join(found.stderr.split())
+    done(*next_day, *budget)  # repeated, like the options of a plan
+    with closing(Reader.beside("r.db")) as reader:
+        account = reader.accounts()["tests"]
+        assert (account.declared, account.delta) == (2, 1e-5)
+
+
 def test_a_refused_stream_does_not_claim_its_noise_key():
     with closing(Store.open("r.db")) as store:
         store.add_dataset("small", Guarantee(epsilon=1, delta=1e-6))

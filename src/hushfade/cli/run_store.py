@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hushfade.cli import console, run_checks, stored_releases
+from hushfade.cli import console, dataset_budget, run_checks, stored_releases
 from hushfade.cli.run_series import (
     Options,
     Series,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         RunStoreOptions,
     )
     from hushfade.crossing.key_file import KeyFile
-    from hushfade.planning.plan import Plan
     from hushfade.records import Reader as Records
     from hushfade.records import Timed
     from hushfade.store import Reader
@@ -131,7 +130,7 @@ class _FilesRead:
     memory: Remembered
     records: Records
     totals: Signed
-    released: list[bytes]  # digests of the files with a record that counts
+    released: list[bytes]  # digests of the files, without those of which no record counts
 
     @property
     def last(self) -> int:
@@ -174,24 +173,30 @@ def _read(
     noise = _noise(options.noise, name)
     check_horizon(series, order.steps or 0)
     dataset = _dataset(series, where, reader)
+    budget = dataset_budget.of(series.plan, where, dataset, reader)
     new = None
     if series.is_new:
         settings = series.settings(dataset, keyed=noise is not None)
-        new = file_runs.NewStream(series.plan, dataset, settings)
+        new = file_runs.NewStream(series.plan, dataset, settings, budget)
+        if budget is not None:
+            dataset_budget.charged(series.plan, dataset, budget)  # before a store is created
     if reader is not None and new is not None:
         file_runs.check_new(reader, new)
     if reader is not None and noise is not None:
         file_runs.check_keyed(reader, name)
     memory = Remembered() if reader is None else file_runs.remembered(reader, name)
-    digests = [memory.digest(_content(path), SOURCES) for path in files]
+    contents = [_content(path) for path in files]
+    digests = [memory.digest(content, SOURCES) for content in contents]
     if reader is not None:
         _refuse_repeated(reader, where, name, files, digests)
+        if not where.different_records:
+            _refuse_released_elsewhere(reader, series, dataset, files, contents)
     records = series.source.reader(series.plan, order)
     records.continues = series.closed > 0
     if records.persons is not None:
         records.persons.continue_from(memory.earlier)
     found = series.source.tally(records)
-    if digests != [memory.digest(_content(path), SOURCES) for path in files]:
+    if contents != [_content(path) for path in files]:
         raise Refused(
             "a file changed while hushfade read it, and nothing was released: run the command "
             "again when the file is complete"
@@ -205,7 +210,7 @@ def _read(
         )
     run_checks.check_counted(series.source.paths, counts, allow_empty=options.records.allow_empty)
     stored_releases.form_of(series.plan, order, options.output)  # an error after the commit is late
-    released = [digests[file] for file in counts if counts[file].counted]
+    released = [digests[file] for file in counts if not counts[file].all_useless]
     return _FilesRead(series, order, dataset, new, noise, memory, records, found.totals, released)
 
 
@@ -216,7 +221,7 @@ def _report(run: _FilesRead, options: Options, reader: Reader | None) -> None:
     if series.is_new:
         promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
         promise.show(series.plan, run.last, options.output.confidence)
-        _report_charge(series.plan, run.dataset, reader)
+        dataset_budget.report(series.plan, run.dataset, run.new and run.new.budget, reader)
     else:
         console.note("The stream is charged already: this run adds no privacy loss.")
     console.note(f"Not for publication: {run.records.counts.sentence()}.")
@@ -232,8 +237,8 @@ def _commit(run: _FilesRead, options: Options, where: RunStoreOptions, store: Op
     if run.records.persons is not None:
         counted = run.records.persons.counted(count)
         stretch = run.records.persons.stretch_of(count)
-    if run.new is not None and run.dataset not in store.accounts():
-        console.note(f"Adding dataset {run.dataset!r}: its budget is the guarantee of this plan.")
+    if run.new is not None and run.new.budget is not None:
+        console.note(dataset_budget.added("Adding", series.plan, run.dataset, run.new.budget))
     committed = file_runs.FileRun(name, run.totals, run.ends, run.released, counted, stretch)
     file_runs.commit(store, committed, run.memory, new=run.new, noise=run.noise)
     shown_as = replace(options.output, force=options.output.force or where.append)
@@ -282,6 +287,27 @@ def _refuse_repeated(
             )
 
 
+def _refuse_released_elsewhere(
+    reader: Reader, series: Series, dataset: str, files: Sequence[Path], contents: list[bytes]
+) -> None:
+    """Raise if a stream of another dataset has released a file: no budget covers both releases."""
+    from hushfade.store import file_runs
+
+    for path, content in zip(files, contents, strict=True):
+        for other in file_runs.released_elsewhere(reader, dataset, content):
+            remedy = (
+                f"To charge both releases to one budget, give --dataset {other.dataset}"
+                if series.is_new
+                else f"Stream {series.name!r} charges dataset {dataset!r}, and that cannot change"
+            )
+            raise Refused(
+                f"stream {other.stream!r} has released the records of {path} already, in "
+                f"{_steps(other.first, other.last)}, and charged dataset {other.dataset!r}, "
+                f"not dataset {dataset!r}. {remedy}. If {path} contains different records that "
+                "happen to look the same, confirm this with --different-records"
+            )
+
+
 def _steps(first: int, last: int) -> str:
     """The steps in words.
 
@@ -289,20 +315,6 @@ def _steps(first: int, last: int) -> str:
     ('step 3', 'steps 3 to 5')
     """
     return f"step {first}" if first == last else f"steps {first} to {last}"
-
-
-def _report_charge(plan: Plan, dataset: str, reader: Reader | None) -> None:
-    from hushfade.cli import budget_lines
-    from hushfade.planning.charge import charge_of
-    from hushfade.privacy.account import Account
-
-    account = None if reader is None else reader.accounts().get(dataset)
-    if account is None:
-        account = Account.of(dataset, plan.guarantee, plan.every)
-        console.note(f"Would add dataset {dataset!r}: its budget is the guarantee of this plan.")
-    after = account.charged(account.spending(charge_of(plan)), plan.relation)
-    said = budget_lines.sentence(budget_lines.budget(after))
-    console.note(f"Dataset {dataset!r} after the charge of the new stream: {said}")
 
 
 def _content(path: Path) -> bytes:

@@ -258,12 +258,32 @@ class RunStoreOptions(OptionGroup):
     dataset: Annotated[
         str | None,
         option(
-            "With --store: the dataset whose budget pays for the stream. A new dataset has the "
-            "plan's guarantee as its budget.",
+            "With --store: the dataset whose budget pays for the stream. Streams that release the "
+            "same records need the same dataset.",
             "NAME",
             default="the name of the stream",
         ),
     ] = None
+    budget_epsilon: Annotated[
+        float | None,
+        number(
+            "With --store: the epsilon of the budget of a new dataset, which all its streams share "
+            "and which cannot change.",
+            default="the guarantee of the plan, which leaves nothing for a second stream",
+        ),
+    ] = None
+    budget_delta: Annotated[
+        float | None,
+        number("With --budget-epsilon: the delta of the budget.", default="the delta of the plan"),
+    ] = None
+    different_records: Annotated[
+        bool,
+        flag(
+            "With --store: declare that the records of the files differ from all records that the "
+            "streams of other datasets have released. Without this option, hushfade refuses a file "
+            "with the content of a file that such a stream has released."
+        ),
+    ] = False
     append: Annotated[
         bool, flag("With --store: replace --output with a file of all steps of the stream.")
     ] = False
