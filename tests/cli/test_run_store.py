@@ -527,3 +527,80 @@ def test_wrong_outputs_are_refused_before_the_commit():
         found = invoke(*again, "new.csv")
         assert found.exit_code != 0
         assert "another process writes" in " ".join(found.stderr.split())
+
+
+def test_append_replaces_only_releases_of_its_own_stream():
+    def kept(*words):
+        found = run(*words, "-o", "thesis.csv", "--append")
+        assert found.exit_code == 5, found.output
+        assert "--force" in found.stderr
+
+    one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv", ("2026-01-02T01:00", "ann"))
+    thesis, beside = Path("thesis.csv"), Path("thesis.csv.plan.json")
+    next_day = [two, *STREAM, "--end", "2026-01-03"]
+    thesis.write_bytes(b"Chapter 1\r\n\xff")
+    for dry in (["--dry-run"], []):
+        kept(*first(one), *dry)
+        assert thesis.read_bytes() == b"Chapter 1\r\n\xff"
+        assert not beside.exists()
+        assert not os.path.exists("r.db")
+    done(*first(one), "-o", "series.csv", "--append")
+    before = content()
+    own = Path("series.csv.plan.json").read_text()
+    others = own.replace("tests", "b"), own.replace('"digest": "', '"digest": "0')
+    for text in (None, "", "{}", "[1]", "precious", "[" * 100_000, *others):
+        for exists in (True, False):
+            if exists:
+                thesis.write_bytes(b"Chapter 1")
+            else:
+                thesis.unlink()
+            if text is not None:
+                beside.write_text(text)
+            elif not exists:
+                continue
+            for dry in (["--dry-run"], []):
+                kept(*next_day, *dry)
+            assert not exists or thesis.read_bytes() == b"Chapter 1"
+            assert text is None or beside.read_text() == text
+    assert content() == before
+    done(*next_day, "-o", "series.csv", "--append")
+    assert len(Path("series.csv").read_text().splitlines()) == 3
+    three = day("3.csv", ("2026-01-03T01:00", "ann"))
+    done(three, *STREAM, "--end", "2026-01-04", "-o", "thesis.csv", "--append", "--force")
+    assert len(thesis.read_text().splitlines()) == 4
+
+
+def test_append_keeps_the_releases_of_another_stream_with_the_same_plan():
+    one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv", ("2026-01-01T02:00", "bob"))
+    done(*first(one), "-o", "series.csv", "--append")
+    others = [*first(two), "-o", "series.csv", "--append"]
+    others[others.index("tests")] = "b"
+    before = {path: path.read_bytes() for path in Path().glob("series.csv*")}
+    assert len(before) == 2
+    assert run(*others).exit_code == 5
+    done(*others[:-3])
+    three = day("3.csv", ("2026-01-02T01:00", "bob"))
+    other_day = [three, "--store", "r.db", "--stream", "b", "--end", "2026-01-03"]
+    assert run(*other_day, "-o", "series.csv", "--append").exit_code == 5
+    Path("series.csv").unlink()
+    assert run(*other_day, "-o", "series.csv", "--append").exit_code == 5
+    assert Path("series.csv.plan.json").read_bytes() == before[Path("series.csv.plan.json")]
+
+
+def test_append_continues_after_a_crash_between_the_output_and_its_companion(monkeypatch):
+    """Of the two files one appears first, and the next day's run must replace it."""
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    link = os.link
+
+    def dying(source, target):
+        if target.name == "series.csv":
+            raise KeyboardInterrupt
+        link(source, target)
+
+    words = ["-o", "series.csv", "--append"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", dying)
+        two = day("2.csv", ("2026-01-02T01:00", "ann"))
+        assert run(two, *STREAM, "--end", "2026-01-03", *words).exit_code == 130
+    done(day("3.csv", ("2026-01-03T01:00", "ann")), *STREAM, "--end", "2026-01-04", *words)
+    assert len(Path("series.csv").read_text().splitlines()) == 4

@@ -53,6 +53,7 @@ def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -
     check_not_store(options.output.output, where.store, where.mark)
     run_checks.check_outputs(
         [path for path in inputs if path is not None],
+        # with --append, `check_replaces` decides when the plan is known
         replace(options.output, force=options.output.force or where.append),
     )
     if shown(where.store) == where.store and not Path(where.store).exists():
@@ -131,6 +132,7 @@ class _FilesRead:
     records: Records
     totals: Signed
     released: list[bytes]  # digests of the files, without those of which no record counts
+    replaces: bool  # whether the run may replace existing output files
 
     @property
     def last(self) -> int:
@@ -169,6 +171,11 @@ def _read(
         series = continued(files, options, name, reader)
     else:
         series = begun(files, options, name, reader)
+    replaces = options.output.force
+    if where.append and not replaces:
+        assert options.output.output is not None
+        stream = None if series.is_new else name
+        replaces = stored_releases.check_replaces(options.output.output, series.plan, stream)
     order = next_steps(series, options.time)
     noise = _noise(options.noise, name)
     check_horizon(series, order.steps or 0)
@@ -211,7 +218,9 @@ def _read(
     run_checks.check_counted(series.source.paths, counts, allow_empty=options.records.allow_empty)
     stored_releases.form_of(series.plan, order, options.output)  # an error after the commit is late
     released = [digests[file] for file in counts if not counts[file].all_useless]
-    return _FilesRead(series, order, dataset, new, noise, memory, records, found.totals, released)
+    return _FilesRead(
+        series, order, dataset, new, noise, memory, records, found.totals, released, replaces
+    )
 
 
 def _report(run: _FilesRead, options: Options, reader: Reader | None) -> None:
@@ -241,7 +250,7 @@ def _commit(run: _FilesRead, options: Options, where: RunStoreOptions, store: Op
         console.note(dataset_budget.added("Adding", series.plan, run.dataset, run.new.budget))
     committed = file_runs.FileRun(name, run.totals, run.ends, run.released, counted, stretch)
     file_runs.commit(store, committed, run.memory, new=run.new, noise=run.noise)
-    shown_as = replace(options.output, force=options.output.force or where.append)
+    shown_as = replace(options.output, force=run.replaces)
     promise = Promise.of_stream(store, name)
     if not options.output.json:
         promise.show(series.plan, run.last, options.output.confidence)

@@ -285,7 +285,12 @@ class RunStoreOptions(OptionGroup):
         ),
     ] = False
     append: Annotated[
-        bool, flag("With --store: replace --output with a file of all steps of the stream.")
+        bool,
+        flag(
+            "With --store: replace --output with a file of all steps of the stream. An existing "
+            "file must have releases of this stream, as its companion file states. Other files "
+            "need --force."
+        ),
     ] = False
     dry_run: Annotated[
         bool,
