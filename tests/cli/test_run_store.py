@@ -590,17 +590,19 @@ def test_append_keeps_the_releases_of_another_stream_with_the_same_plan():
 def test_append_continues_after_a_crash_between_the_output_and_its_companion(monkeypatch):
     """Of the two files one appears first, and the next day's run must replace it."""
     done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
-    link = os.link
+    link, linked = os.link, []
 
     def dying(source, target):
-        if target.name == "series.csv":
+        if linked:
             raise KeyboardInterrupt
         link(source, target)
+        linked.append(target)
 
     words = ["-o", "series.csv", "--append"]
     with monkeypatch.context() as patched:
         patched.setattr(os, "link", dying)
         two = day("2.csv", ("2026-01-02T01:00", "ann"))
         assert run(two, *STREAM, "--end", "2026-01-03", *words).exit_code == 130
+    assert len(linked) == 1
     done(day("3.csv", ("2026-01-03T01:00", "ann")), *STREAM, "--end", "2026-01-04", *words)
     assert len(Path("series.csv").read_text().splitlines()) == 4

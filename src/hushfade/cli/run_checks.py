@@ -133,7 +133,7 @@ def check_counted(
 ) -> None:
     """Raise if a file has records but none of them counts; warn if most are not in the steps.
 
-    Such a file is probably the wrong one, and its steps could not be released again.  Records
+    This file is probably the wrong one, and its steps could not be released again.  Records
     beyond a person's limits are in the right file.  The check depends on the records, so its result
     is for the operator only.
     """

@@ -131,7 +131,7 @@ class _FilesRead:
     memory: Remembered
     records: Records
     totals: Signed
-    released: list[bytes]  # digests of the files, without those of which no record counts
+    released: list[bytes]  # digests of the files, except files of which no record counts
     replaces: bool  # whether the run may replace existing output files
 
     @property
@@ -230,7 +230,8 @@ def _report(run: _FilesRead, options: Options, reader: Reader | None) -> None:
     if series.is_new:
         promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
         promise.show(series.plan, run.last, options.output.confidence)
-        dataset_budget.report(series.plan, run.dataset, run.new and run.new.budget, reader)
+        budget = None if run.new is None else run.new.budget
+        dataset_budget.report(series.plan, run.dataset, budget, reader)
     else:
         console.note("The stream is charged already: this run adds no privacy loss.")
     console.note(f"Not for publication: {run.records.counts.sentence()}.")

@@ -209,8 +209,8 @@ class RunRecordOptions(RecordOptions):
         bool,
         flag(
             "Accept a file with records of which none counts, for example because all are outside "
-            "the steps. Without this option such a file is an error, unless it has no records or "
-            "some are beyond the limits of their person."
+            "the steps. Without this option hushfade refuses the file. A file without records, or "
+            "with records beyond the limits of their person, needs no option."
         ),
     ] = False
     input_format: Annotated[
@@ -281,7 +281,7 @@ class RunStoreOptions(OptionGroup):
         flag(
             "With --store: declare that the records of the files differ from all records that the "
             "streams of other datasets have released. Without this option, hushfade refuses a file "
-            "with the content of a file that such a stream has released."
+            "whose content a stream of another dataset has released."
         ),
     ] = False
     append: Annotated[
