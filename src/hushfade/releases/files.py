@@ -172,15 +172,26 @@ def companion(path: Path) -> Path:
     return path.with_name(path.name + ".plan.json")
 
 
+def describes(path: Path, plan: Plan, stream: str) -> bool:
+    """Whether the companion file at this path describes releases of this stream and plan."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        named = found["format"], found["stream"], found["plan"]["digest"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+    return named == (FORMAT, stream, plan.digest.hex())
+
+
 @contextmanager
 def whole_file(
     path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
 ) -> Iterator[Writer]:
     """A writer whose file and companion appear only if the block succeeds.
 
-    With `new` neither file may exist before.
+    With `new` neither file may exist before.  The companion appears first: whoever replaces the
+    file looks for it, also after a crash between the two.
     """
-    with whole(companion(path), new=new) as beside, whole(path, new=new) as hidden:
+    with whole(path, new=new) as hidden, whole(companion(path), new=new) as beside:
         beside.write_text(told, encoding="utf-8")
         if form == "parquet":
             writer = ParquetWriter(hidden, meaning)
@@ -223,10 +234,12 @@ def document(
     guarantee: str | None = None,
     unit: str = "record",
     limits: str | None = None,
+    stream: str | None = None,
 ) -> str:
     """The companion's text: guarantee and accuracy in words, columns, steps, and the plan.
 
-    `unit` is the unit of privacy: a record, or a person with all their records.
+    `unit` is the unit of privacy: a record, or a person with all their records.  `stream` is the
+    name of the stream in a store.
     """
     import hushfade
     from hushfade.planning.summary import lower_bounds
@@ -236,6 +249,7 @@ def document(
     found = {
         "format": FORMAT,
         "hushfade": hushfade.__version__,
+        "stream": stream,
         "guarantee": plan.guarantee.sentence(every=plan.every) if guarantee is None else guarantee,
         "unit": unit,
         "limits": limits,
