@@ -7,17 +7,24 @@ from scipy import stats
 import hushfade as hf
 from hushfade.cli import plain_words
 from hushfade.cli.attacker_odds import larger_loss, odds
+from hushfade.planning.epochs import Epochs
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.loss import PrivacyLoss
 from tests.decays import ALL_DECAYS
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+
+
+def explanation(plan, *, person=False):
+    return plain_words.explanation(Epochs.one(plan), person)
+
+
 FREE = [decay for decay in ALL_DECAYS if decay.horizon_free]
 
 
 @pytest.mark.parametrize("decay", FREE, ids=repr)
 def test_every_plan_is_explained_in_whole_sentences(decay):
-    found = plain_words.explanation(hf.plan(decay, ONE))
+    found = explanation(hf.plan(decay, ONE))
     assert len(found) == 9
     for lines in found.values():
         assert lines
@@ -28,7 +35,7 @@ def test_a_statistic_is_explained_by_its_noisy_sums():
     ratio = hf.Ratio(numerator=1, denominator=2, most=1)
     for statistic, most in ((hf.Mean(low=0, high=9), "1"), (ratio, "at most 2")):
         made = hf.plan(hf.SlidingWindow(length=7), ONE, statistic=statistic)
-        text = " ".join(line for lines in plain_words.explanation(made).values() for line in lines)
+        text = " ".join(line for lines in explanation(made).values() for line in lines)
         assert f"A record adds {most} in total to these sums" in text
         assert "true sum" not in text
 
@@ -93,7 +100,7 @@ def test_other_laws_state_what_a_changed_record_costs(law):
     plan = hf.plan(
         hf.SlidingWindow(64), ONE, low=-1, high=1, keys=["a", "b"], method=method, law=law
     )
-    explained = plain_words.explanation(plan)
+    explained = explanation(plan)
     del explained["Privacy loss over time"]  # which begins with less than epsilon
     lines = " ".join(line for part in explained.values() for line in part)
     assert "a weaker guarantee than one person: epsilon = 2 at delta" in lines
@@ -107,7 +114,7 @@ def test_other_laws_state_what_a_changed_record_costs(law):
 @pytest.mark.parametrize("high", [1e-3, 1, 50, 1e6])
 def test_the_example_of_accuracy_is_within_its_deviation(high):
     plan = hf.plan(hf.SlidingWindow(7), ONE, low=0, high=high)
-    line = plain_words.explanation(plan)["How accurate"][0]
+    line = explanation(plan)["How accurate"][0]
     true = float(line.partition("A true sum of ")[2].partition(" ")[0])
     low, _, end = line.partition("between ")[2].partition(" and ")
     top = end.partition(",")[0]
@@ -118,7 +125,7 @@ def test_the_example_of_accuracy_is_within_its_deviation(high):
 
 def test_who_is_protected_follows_the_guarantee():
     many = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3, apart=5, records_per_step=2))
-    who = plain_words.explanation(hf.plan(hf.PowerLaw(1), many))["Who is protected"]
+    who = explanation(hf.plan(hf.PowerLaw(1), many))["Who is protected"]
     assert (
         who[0]
         == "A person with at most 2 records per step, in at most 3 steps that are at least 5 "
@@ -126,10 +133,10 @@ def test_who_is_protected_follows_the_guarantee():
     )
     assert who[1].startswith("hushfade assumes, and does not check, that no person has more")
     assert who[2].startswith("hushfade enforces limits per person where it knows")
-    kept = plain_words.explanation(hf.plan(hf.PowerLaw(1), many), person=True)["Who is protected"]
+    kept = explanation(hf.plan(hf.PowerLaw(1), many), person=True)["Who is protected"]
     assert not any("does not check" in line for line in kept)
     replaced = hf.Guarantee(1, 1e-6, "replace")
-    values = plain_words.explanation(hf.plan(hf.PowerLaw(1), replaced))
+    values = explanation(hf.plan(hf.PowerLaw(1), replaced))
     assert "does not hide whether the person has records" in values["Who is protected"][3]
     assert "which of two values" in values["What epsilon means"][1]
 
@@ -149,7 +156,7 @@ def test_under_add_remove_it_is_said_what_a_changed_record_costs(records, value,
     """Each printed epsilon holds for the shift, in multiples of the planned one, and barely so."""
     made = {"resolution": 2.0**-10, "method": "square_root"}
     plan = hf.plan(hf.SlidingWindow(3), ONE, **made, **records)
-    lines = plain_words.explanation(plan)["Who is protected"]
+    lines = explanation(plan)["Who is protected"]
     moved = {
         "The guarantee is for adding or removing records. Changing a value": value,
         "Moving a record to another key changes two series": key,
@@ -171,7 +178,7 @@ def test_under_add_remove_it_is_said_what_a_changed_record_costs(records, value,
 
 def test_where_records_are_replaced_a_changed_one_is_what_is_protected():
     plan = hf.plan(hf.SlidingWindow(3), hf.Guarantee(1, 1e-6, "replace"), keys=["a", "b"])
-    lines = plain_words.explanation(plan)["Who is protected"]
+    lines = explanation(plan)["Who is protected"]
     assert not any("removal" in line or "another key" in line for line in lines)
 
 
@@ -179,5 +186,5 @@ def test_people_with_more_records_are_warned_of_once_it_matters():
     warned = "Counting more records per person"
     many = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=2))
     for guarantee, count in ((ONE, 0), (many, 1)):
-        lines = plain_words.explanation(hf.plan(hf.PowerLaw(1), guarantee))["What must not be done"]
+        lines = explanation(hf.plan(hf.PowerLaw(1), guarantee))["What must not be done"]
         assert sum(line.startswith(warned) for line in lines) == count

@@ -19,6 +19,7 @@ from hushfade.privacy.loss import PrivacyLoss
 from hushfade.privacy.rounding import rounded_up
 
 _SAFE = 1.0 + 1e-12  # more than the rounding of scipy's functions
+_ABOVE = 1.25  # times epsilon: the loss that the attacker exceeds with about delta
 _SHARES = (0.8, 0.9, 0.95)  # of epsilon, at which delta bounds the probability of a larger loss
 
 
@@ -50,10 +51,19 @@ def larger_loss(loss: PrivacyLoss, epsilon: float) -> float:
     return min(1.0, _SAFE * min(bounds))
 
 
-def odds(loss: PrivacyLoss, epsilon: float, neighbours: Neighbours) -> list[str]:
-    """Two sentences: how certain an attacker can become, and how often a guess is right."""
-    more = larger_loss(loss, epsilon)
-    sure, right = _SAFE * posterior(epsilon), _SAFE * (1.0 + loss.delta(0.0)) / 2.0
+def odds(loss: PrivacyLoss, epsilon: float, neighbours: Neighbours, rest: float = 0.0) -> list[str]:
+    """Two sentences: how certain an attacker can become, and how often a guess is right.
+
+    `rest` is a probability that the loss does not cover.  Then (epsilon, rest) says little about a
+    loss slightly above epsilon, so the first sentence is about a larger one.
+    """
+    if rest > 0.0:
+        level = _ABOVE * epsilon
+        more = min(1.0, _SAFE * (loss.delta(epsilon) + rest) / -math.expm1(epsilon - level))
+    else:
+        level, more = epsilon, larger_loss(loss, epsilon)
+    guessed = min(1.0, loss.delta(0.0) + rest)
+    sure, right = _SAFE * posterior(level), _SAFE * (1.0 + guessed) / 2.0
     added = neighbours == "add_remove"
     fact = "that a person is in the data" if added else "which of two values belongs to a person"
     except_for = (

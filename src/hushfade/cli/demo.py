@@ -120,7 +120,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
         meaning = Meaning(series.plan.keys, series.calendar.zoned)
         steps = steps_document(series.calendar, len(series.truth))
         noise = "fresh, from the operating system"
-        description = document(series.plan, meaning, steps=steps, noise=noise, limits=None)
+        description = document(series.plan, meaning, steps=steps, noise=noise)
         path = output / f"{name}.csv"
         with whole_file(path, meaning, "csv", description) as writer:
             writer.write(series.rows)

@@ -11,13 +11,21 @@ if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
     from hushfade.privacy.guarantee import Guarantee
 
+UNSAFE = "NOT PRIVATE"  # how the description of noise from a known seed begins
 
-def sentence(plan: Plan, *, enforced: bool, guarantee: Guarantee | None = None) -> str:
+
+def sentence(
+    plan: Plan,
+    *,
+    enforced: bool,
+    guarantee: Guarantee | None = None,
+    unsafe: bool = False,
+) -> str:
     """The guarantee in words.  `enforced`: hushfade knows the persons and enforces their limits.
 
     A further record may displace other records of its person.  So the guarantee covers all records
     of the person, or all records of the person in one stretch of time.  `guarantee` replaces the
-    plan's, if the stream has several epochs.
+    plan's, if the stream has several epochs.  `unsafe`: the noise has a known seed.
 
     >>> from hushfade import Guarantee, Person, SlidingWindow, plan as planned
     >>> day = planned(SlidingWindow(length=7), Guarantee(1, 0, protects=Person(within=7)),
@@ -25,6 +33,9 @@ def sentence(plan: Plan, *, enforced: bool, guarantee: Guarantee | None = None) 
     >>> sentence(day, enforced=True)[:78]
     "Adding or removing any one person's records from any seven consecutive days ch"
     """
+    if unsafe:
+        secret = sentence(plan, enforced=enforced, guarantee=guarantee)
+        return f"{UNSAFE}, because the seed is known. With secret noise: {secret}"
     guarantee, relation = guarantee or plan.guarantee, plan.relation
     if not enforced:
         return guarantee.sentence(every=plan.every)
