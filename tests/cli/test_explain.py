@@ -316,3 +316,107 @@ def test_different_neighbours_have_no_promise_together(folder):
 def test_a_file_counts_once_and_a_picture_needs_one(folder):
     assert run("explain rate.json rate.json").exit_code == Exit.USAGE
     assert run("explain --plot picture.png").exit_code == Exit.USAGE
+
+
+# The unit of privacy --------------------------------------------------------------------------
+
+DAYS = {"decay": hf.SlidingWindow(7), "every": "1d", "resolution": 1, "method": "input"}
+PROTECTED = {  # the unit, and what every sentence about the attacker must contain
+    "record": (hf.Record(), "one particular record"),
+    "limited": (hf.Person(steps=3), "one particular person, who has at most 1 record per step, in "
+                                    "at most 3 steps of 1d,"),
+    "stretch": (hf.Person(within=7), "a person's records from one stretch of seven consecutive "
+                                     "days"),
+    "week": (hf.Person(period="week", steps=3), "a person's records from the steps that begin in "
+                                                "one calendar week (UTC)"),
+}  # fmt: skip
+ATTACKER = ("an attacker", "the guess is right")
+
+
+def about_the_attacker(found):
+    lines = [line for part in found["explanation"].values() for line in part]
+    return [line for line in lines if any(word in line for word in ATTACKER)]
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("name", PROTECTED)
+def test_every_sentence_about_the_attacker_names_the_protected_unit(folder, name, neighbours):
+    unit, words = PROTECTED[name]
+    plan = hf.plan(guarantee=hf.Guarantee(1, 0, neighbours, protects=unit), **DAYS)
+    for file in ("one.json", "two.json"):
+        (folder / file).write_text(plan.to_json())
+    for command in ("explain one.json", "explain one.json two.json"):
+        sentences = about_the_attacker(document(command))
+        assert len(sentences) == 2
+        for sentence in sentences:
+            assert words.removeprefix("one particular ") in sentence
+    text = run("explain one.json").stdout
+    for persons in ("each person", "A person with at most 1 record"):
+        assert name != "record" or persons not in " ".join(text.split())
+
+
+def test_all_records_of_a_person_are_the_unit_where_hushfade_enforces_the_limits(folder):
+    (folder / "visits.csv").write_text("at,who\n2026-03-01,ann\n2026-03-02,ann\n")
+    told = {}
+    for name, options in (("all", "--person-steps 2"), ("week", "--within 7d")):
+        result = run(
+            "run visits.csv --time at --every 1d --start 2026-03-01 --steps 3 --window 7 "
+            f"--user who {options} --epsilon 1 --delta 1e-6 -o {name}.csv"
+        )
+        assert result.exit_code == 0, result.stderr
+        told[name] = about_the_attacker(document(f"explain {name}.csv"))
+    assert all("one particular person, with all their records," in line for line in told["all"])
+    assert len(told["week"]) == 2
+    assert all("from one stretch of seven consecutive days are" in line for line in told["week"])
+
+
+def test_no_sentence_is_contradicted_by_a_person_with_a_record_on_every_day_of_a_year(folder):
+    """The best attack on all 365 records, by the exact law of their privacy loss."""
+    plan = hf.plan(guarantee=hf.Guarantee(1, 0, protects=hf.Person(within=7)), **DAYS)
+    (folder / "week.json").write_text(plan.to_json())
+    # each record shifts the Laplace noise of its own step: its loss is 1/7 or -1/7
+    q = 1 / (1 + math.exp(-1 / 7))
+
+    def right(days):  # an odd number: the guess is right if most losses are positive
+        return 100 * stats.binom.sf(days // 2, days, q)
+
+    assert right(365) == pytest.approx(91.4, abs=0.05)
+    sentences = about_the_attacker(document("explain week.json"))
+    for sentence in sentences:
+        assert "from one stretch of seven consecutive days" in sentence
+    stated = float(sentences[1].partition("the guess is right at most ")[2].partition(" ")[0])
+    assert right(7) <= stated <= right(7) + 0.1  # three digits, rounded up
+    lines = [
+        line for part in document("explain week.json")["explanation"].values() for line in part
+    ]
+    for line in re.split(r"(?<=[.]) ", " ".join(lines)):
+        assert not re.search(r"(a|the) person is in the data", line)
+        assert (
+            "hides" not in line
+            or "one stretch of seven consecutive days" in line
+            or (line.startswith("Random noise"))
+        )
+
+
+def test_a_limit_that_nothing_enforces_is_in_the_published_sentence(folder):
+    (folder / "visits.csv").write_text("at,who\n2026-03-01,ann\n2026-03-01,ann\n")
+    command = (
+        "run visits.csv --time at --every 1d --start 2026-03-01 --steps 3 --window 7 "
+        "--protect person --epsilon 1 --delta 1e-6"
+    )
+    assumed = run(f"{command} -o assumed.csv")
+    said = json.loads((folder / "assumed.csv.plan.json").read_text())["guarantee"]
+    assert said.endswith(
+        "This assumes that each person has at most 1 record per step, in at most 1 step of 1d: "
+        "hushfade did not enforce this limit."
+    )
+    assert said in " ".join(assumed.stderr.split())
+    run(f"{command} --user who -o enforced.csv")
+    kept = json.loads((folder / "enforced.csv.plan.json").read_text())["guarantee"]
+    assert "assumes" not in kept
+
+
+def test_noise_on_the_inputs_spends_the_privacy_loss_of_a_record_in_one_release(folder):
+    lines = document("explain pure.json")["explanation"]["Privacy loss over time"]
+    assert lines[0].startswith("The whole privacy loss of a record, epsilon = 1, is spent in")
+    assert "everything" not in " ".join(lines)

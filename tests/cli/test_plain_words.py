@@ -7,12 +7,14 @@ from scipy import stats
 import hushfade as hf
 from hushfade.cli import plain_words
 from hushfade.cli.attacker_odds import larger_loss, odds
+from hushfade.cli.protected_unit import ProtectedUnit
 from hushfade.planning.epochs import Epochs
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.loss import PrivacyLoss
 from tests.decays import ALL_DECAYS
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+RECORD = ProtectedUnit(ONE.relation)
 
 
 def explanation(plan, *, person=False):
@@ -45,7 +47,7 @@ def test_the_odds_are_those_of_two_normals():
     mu, epsilon = 1.0, 1.5
     drawn = np.random.default_rng(1).normal(mu, 1.0, 400_000)
     loss = stats.norm.logpdf(drawn, mu) - stats.norm.logpdf(drawn, 0.0)
-    sure, guess = odds(PrivacyLoss.gaussian(mu), epsilon, "add_remove")
+    sure, guess, _ = odds(PrivacyLoss.gaussian(mu), epsilon, RECORD)
     told = float(sure.partition("probability of at most ")[2].removesuffix("."))
     assert told == pytest.approx(np.mean(loss > epsilon), abs=0.015)  # two digits, rounded up
     assert told >= stats.norm.cdf(mu / 2 - epsilon / mu)
@@ -61,7 +63,7 @@ def test_the_odds_of_other_laws_bound_a_loss_that_is_drawn():
     """Laplace's law: the loss is at most epsilon.  Huber's: compared with draws of the loss."""
     week = hf.plan(hf.SlidingWindow(7), hf.Guarantee(1, 0), resolution=1)
     assert larger_loss(week.privacy, 1.0) == 0.0
-    sure, guess = odds(week.privacy, 1.0, "add_remove")
+    sure, guess, _ = odds(week.privacy, 1.0, RECORD)
     assert sure.endswith("at most 73.2 % sure.")
     # the best guess is right with probability 1 / (1 + q), q = e^-1: 73.106 %
     assert "at most 73.2 times" in guess
@@ -103,7 +105,7 @@ def test_other_laws_state_what_a_changed_record_costs(law):
     explained = explanation(plan)
     del explained["Privacy loss over time"]  # which begins with less than epsilon
     lines = " ".join(line for part in explained.values() for line in part)
-    assert "a weaker guarantee than one person: epsilon = 2 at delta" in lines
+    assert "a weaker guarantee than one record: epsilon = 2 at delta" in lines
     epsilons = [float(part.split()[0].rstrip(".,")) for part in lines.split("epsilon = ")[1:]]
     # twice the shift has twice the loss; at the same delta Huber noise needs a little more
     most = 2.0 if law == "laplace" else 2.1
@@ -137,7 +139,7 @@ def test_who_is_protected_follows_the_guarantee():
     assert not any("does not check" in line for line in kept)
     replaced = hf.Guarantee(1, 1e-6, "replace")
     values = explanation(hf.plan(hf.PowerLaw(1), replaced))
-    assert "does not hide whether the person has records" in values["Who is protected"][3]
+    assert "does not hide whether the record exists" in values["Who is protected"][2]
     assert "which of two values" in values["What epsilon means"][1]
 
 
@@ -161,7 +163,7 @@ def test_under_add_remove_it_is_said_what_a_changed_record_costs(records, value,
         "The guarantee is for adding or removing records. Changing a value": value,
         "Moving a record to another key changes two series": key,
         "Moving a record to another step is also one removal plus one addition": 2.0,
-        "Two people together have a weaker guarantee than one person": 2.0,
+        "Two records together have a weaker guarantee than one record": 2.0,
     }
     for words, shift in moved.items():
         printed = [line for line in lines if line.startswith(words)]

@@ -14,6 +14,7 @@ from hushfade.cli.attacker_odds import odds, posterior
 from hushfade.cli.options import PictureOptions
 from hushfade.cli.options.parameters import option
 from hushfade.cli.plan import considered, law_document
+from hushfade.cli.protected_unit import ProtectedUnit
 from hushfade.errors import InvalidValue, Refused
 from hushfade.planning.epochs import Epochs
 from hushfade.planning.mechanism_names import mechanism_name
@@ -88,7 +89,7 @@ def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) 
             raise Refused(
                 "the files have no joint guarantee: some protect a person, others a record"
             )
-        found = _together(several)
+        found = _together(several, next(iter(described.values())).person)
     if about:
         found["explanation"] = {"About these releases": about, **found["explanation"]}
     if output.plot is not None:
@@ -162,8 +163,8 @@ def _printable(text: str) -> str:
     return "".join(letter for letter in text if letter.isprintable())
 
 
-def _together(several: Mapping[str, Epochs]) -> dict[str, Any]:
-    """The joint guarantee of several releases for people with records in all of them."""
+def _together(several: Mapping[str, Epochs], person: bool) -> dict[str, Any]:
+    """The joint guarantee of several releases, for a unit that is in all of them."""
     units = {each.plan.relation: name for name, each in several.items()}
     if len(units) > 1:
         (one, first), (other, second), *_ = units.items()
@@ -174,7 +175,7 @@ def _together(several: Mapping[str, Epochs]) -> dict[str, Any]:
     rest = sum(each.rest for each in several.values())
     at = max(each.plan.guarantee.delta for each in several.values())  # the delta of the loss alone
     delta = at + rest
-    neighbours = next(iter(several.values())).guarantee.neighbours
+    unit = ProtectedUnit(next(iter(units)), person)
     loss = composed(each.privacy for each in several.values())
     mus = [each.mu for each in several.values()]
     gaussian = None not in mus
@@ -201,10 +202,10 @@ def _together(several: Mapping[str, Epochs]) -> dict[str, Any]:
         },
         "explanation": {
             "Together": [
-                f"If all {len(several)} files are about the same people, the privacy losses add "
-                f"up: {adds} at delta = {rounded_up(delta, 3)}.",
-                *odds(loss, epsilon, neighbours, rest),
-                f"{exact}If no person has records in two files, each guarantee holds separately.",
+                f"{unit.all_files(len(several))}, the privacy losses add up: {adds} at delta = "
+                f"{rounded_up(delta, 3)}.",
+                *odds(loss, epsilon, unit, rest),
+                f"{exact}{unit.no_two_files()}, each guarantee holds separately.",
             ]
         },
     }

@@ -6,6 +6,7 @@ import math
 
 from hushfade.cli import weaker_promises
 from hushfade.cli.attacker_odds import odds
+from hushfade.cli.protected_unit import ProtectedUnit
 from hushfade.decay import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow
 from hushfade.duration import Length
 from hushfade.laws import Gaussian, Laplace
@@ -42,8 +43,9 @@ MECHANISM: dict[str, list[str]] = {
     "What it does": [
         "At every step hushfade reads the new records and publishes one number: a sum in which old "
         "records count less and less (or fully, or only within a window).",
-        "Random noise hides the contribution of each person. hushfade adds it before publishing, "
-        "and draws it only once per step.",
+        "Random noise hides the contribution of one unit: one record, or the records of one person "
+        "that the guarantee names. hushfade adds the noise before publishing, and draws it only "
+        "once per step.",
     ],
     "Why two halves": [
         "Noise added to the published sums would have to be large, because each record is part of "
@@ -71,6 +73,7 @@ def explanation(epochs: Epochs, person: bool = False) -> dict[str, list[str]]:
     `person`: hushfade enforced the guarantee's limits per person, so it protects every person.
     """
     plan, guarantee = epochs.plan, epochs.guarantee
+    unit = ProtectedUnit(plan.relation, person)
     return {
         "What is published": _published(plan),
         "Who is protected": [*_protected(epochs, person), *_changes(epochs)],
@@ -79,7 +82,7 @@ def explanation(epochs: Epochs, person: bool = False) -> dict[str, list[str]]:
         "What epsilon means": [
             f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta, 3)}"
             f"{_mu(epochs)}. All privacy losses and errors in this text are rounded up.",
-            *odds(epochs.privacy, guarantee.epsilon, guarantee.neighbours, epochs.rest),
+            *odds(epochs.privacy, guarantee.epsilon, unit, epochs.rest),
         ],
         "Privacy loss over time": _over_time(epochs),
         "Which noise": [choice(plan), *_law(epochs)],
@@ -158,30 +161,24 @@ def _published(plan: Plan) -> list[str]:
 
 
 def _protected(epochs: Epochs, person: bool) -> list[str]:
-    plan, guarantee = epochs.plan, epochs.guarantee
-    relation = plan.relation
+    relation = epochs.plan.relation
+    unit = ProtectedUnit(relation, person)
     limits = unit_words.limit_words(relation)
-    renewed = "The guarantee is renewed: it does not cover all records that a person ever has."
     who = unit_words.person_words(relation)
     if person:
         who = f"{who[0].upper()}{who[1:]}. hushfade counted {limits}, per person."
+    elif relation.single:
+        who = "Each record by itself."
     elif relation.lifelong:
         who = f"A person with {limits}."
     else:
         who = f"{who[0].upper()}{who[1:]}, with {limits}."
-    if guarantee.neighbours == "add_remove":
-        hidden = "The guarantee hides whether the person is in the data, and with which values."
-    else:
-        hidden = (
-            "The guarantee hides the person's values and keys. It does not hide whether the person "
-            "has records, nor in which steps."
-        )
-    checked = [] if person else [unit_words.limits(plan.relation), _ENFORCED]
-    more = (
-        "Two people together have a weaker guarantee than one person: "
-        f"{weaker_promises.two_people(epochs)}."
-    )
-    return [who, *checked, hidden, *([] if relation.lifelong else [renewed]), more]
+    checked = [] if person else [unit_words.limits(relation)]
+    if not person and not relation.single:
+        checked.append(_ENFORCED)
+    renewed = "The guarantee is renewed: it does not cover all records that a person ever has."
+    more = f"{unit.two()}: {weaker_promises.two_people(epochs)}."
+    return [who, *checked, unit.hidden(), *([] if relation.lifelong else [renewed]), more]
 
 
 def _changes(epochs: Epochs) -> list[str]:
@@ -256,7 +253,7 @@ def _unprotected(plan: Plan) -> list[str]:
     public = "the steps, the bounds" + ("" if plan.keys is None else ", the keys") + ", this plan"
     return [
         "Facts about many people: the published values show them, which is their purpose. These "
-        "facts may suggest something about each person.",
+        "facts may suggest something about the people in the data.",
         f"Facts that are public anyway: {public}.",
         "The stored data, and the running stream with its saved state: whoever can read them does "
         "not need the published numbers.",
@@ -293,7 +290,7 @@ def _forbidden(epochs: Epochs) -> list[str]:
         "Publishing the same data twice with new noise, by a second run or from an old saved "
         f"state. The two releases together have {weaker_promises.second_release(epochs)}.",
         "Looking at the data to choose the bounds, the keys, the step or the decay. For example, "
-        "the largest value in the data belongs to one person.",
+        "the largest value in the data is the value of one record.",
         "Publishing anything else about the same data, such as exact totals or error reports, "
         "without adding its privacy loss to the account.",
     ]

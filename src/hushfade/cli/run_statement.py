@@ -55,7 +55,7 @@ class Promise:
     def show(self, plan: Plan, steps: int | None, confidence: float) -> None:
         """Print how private and how accurate the releases will be, before any release."""
         console.note(self.sentence)
-        if self.limits is not None:
+        if self.person and self.limits is not None:  # else the sentence has them
             console.note(self.limits)
         if plan.statistic is not None:
             name = plan.statistic.name
