@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def overview(plan: Plan, epochs: Epochs | None = None) -> Figure:
     """A figure of a plan: four panels, and its guarantee, privacy loss and mechanism in words.
 
-    The error covers the horizon, or 1000 steps without a horizon.  `epochs` are those of a stream
-    in a store.
+    The error covers the horizon, or 1000 steps without a horizon.  `epochs` is the
+    guarantee of a stream in a store.
 
     Guarantee: the plan's guarantee, or the guarantee of all epochs, in the words below the panels.
     """
@@ -41,7 +41,10 @@ def overview(plan: Plan, epochs: Epochs | None = None) -> Figure:
     style.headline(figure, title, style.terms(plan.decay, epochs.guarantee))
     revealed = " ".join(privacy_over_time.sentences(plan))
     if epochs.several:
-        revealed = f"This is the guarantee of {epochs.count} epochs of the stream together."
+        revealed = (
+            f"This is the guarantee of {epochs.count} epochs of the stream together. The bounds on "
+            "the error are for the guarantee of a single epoch."
+        )
     words = (
         epochs.guarantee.sentence(every=plan.every),
         revealed,

@@ -55,8 +55,10 @@ def release_columns(frame: Any) -> ReleaseColumns:
         raise InvalidValue("a frame of releases must have every key at every step, in one order")
     if np.any(times.reshape(-1, width) != times[::width, None]):
         raise InvalidValue("a frame of releases must have the same time for all keys of a step")
-    matrices = (np.asarray(frame[name], dtype=np.float64).reshape(-1, width) for name in _NEEDED)
-    return ReleaseColumns(times[::width], *matrices, None if keys is None else several)
+    value, lower, upper = (
+        np.asarray(frame[name], dtype=np.float64).reshape(-1, width) for name in _NEEDED
+    )
+    return ReleaseColumns(times[::width], value, lower, upper, None if keys is None else several)
 
 
 def _times(column: NDArray[Any]) -> NDArray[Any]:

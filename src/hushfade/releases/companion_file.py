@@ -65,5 +65,5 @@ def read(document: Mapping[str, Any]) -> Companion:
             remedy="write the releases again, or use the companion that hushfade wrote",
         )
     if limits != promise.limits(plan, enforced=person):
-        raise InvalidValue("the limits per person must be those of the plan")
+        raise InvalidValue("the limits per person must be the limits of the plan")
     return found

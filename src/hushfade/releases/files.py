@@ -226,7 +226,7 @@ def document(
 ) -> str:
     """The companion's text: guarantee and accuracy in words, columns, steps, and the plan.
 
-    `person`: hushfade enforced the limits per person.  `epochs` are those of a stored stream.
+    `person`: hushfade enforced the limits per person.  `epochs` belong to a stored stream.
     `companion_file.read` reads the text.
     """
     import hushfade
