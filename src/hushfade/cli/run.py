@@ -149,9 +149,7 @@ def _run(
             meaning,
             steps=steps_document(order, count),
             noise=noise.description,
-            guarantee=promise.sentence,
-            unit=promise.unit,
-            limits=promise.limits,
+            person=promise.person,
         )
     )
     if not output.json:

@@ -61,9 +61,8 @@ def write(
         meaning,
         steps=described,
         noise="from a secret key" if keyed else "fresh, from the operating system",
-        guarantee=promise.sentence,
-        unit=promise.unit,
-        limits=promise.limits,
+        person=promise.person,
+        epochs=promise.epochs,
         stream=name,
     )
     target = (
