@@ -20,7 +20,6 @@ from hushfade.planning.shifts import cases
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import PrivacyLoss
-from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
 
 _SAME = "at the same delta"
@@ -62,11 +61,7 @@ def second_release(plan: Plan) -> str:
     """The guarantee of two releases of the same data with independent noise."""
     if isinstance(plan.law, Gaussian):
         return _scaled(plan.guarantee, 2)
-    twice = [
-        [Shift(shift.size, 2 * shift.times) for shift in case]
-        for case in cases(plan.guarantee, plan.grid, plan.pair)
-    ]
-    return _text(PrivacyLoss.shifted(plan.law, twice), plan.guarantee)
+    return _text(plan.privacy + plan.privacy, plan.guarantee)
 
 
 def _replaced(plan: Plan) -> str:
