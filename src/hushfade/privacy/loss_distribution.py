@@ -50,6 +50,7 @@ _AT_ONCE = 1 << 22  # masses on the common grid at a time
 _STEEPEST = 1000.0  # the largest tilt times the standard deviation of the loss
 _NARROWEST = 0.02  # the least tilted standard deviation, as a share of the untilted one
 _COARSER = 0.03  # the fineness of the grid of shifts that occur MANY times
+_WIDER = 64  # how often a grid is doubled before the bound counts as not computable
 _INVERTED = 1e-6  # relative accuracy of ε(δ)
 _CLOSE = 0.5  # standard deviations of the loss over which `deltas` uses one distribution
 _CURVE = 0.02  # step of a largest curve, in standard deviations of the loss
@@ -126,7 +127,16 @@ class Losses:
         yield from (0.0 for _ in left)
 
     def _bounds(self, middle: float, epsilons: Sequence[float]) -> list[float]:
-        """Upper bounds on δ at each ε, which are tight if ε is near the middle."""
+        """Upper bounds on δ at each ε, which are tight if ε is near the middle.
+
+        The bounds are 1 if they cannot be computed, because a number exceeds float64.
+        """
+        try:
+            return self._computed_bounds(middle, epsilons)
+        except ArithmeticError:
+            return [1.0] * len(epsilons)
+
+    def _computed_bounds(self, middle: float, epsilons: Sequence[float]) -> list[float]:
         tilt = self._tilt(middle)
         log_mass = self._moments(tilt)[0]
         groups: list[Repeated] = []
@@ -176,11 +186,12 @@ class Losses:
             float(np.sum(taps.times * taps.step)) * taps.reach for taps in self._blocks
         ) + math.fsum(added.moved for added in rounding)
         grid = _Grid.around(epsilon, mean, deviation, self._fineness.common)
-        while True:
+        for _ in range(_WIDER):
             outside = tails(shifted, *grid.span(rows), mean, variance, reach)
             if outside <= NOTHING:
                 return grid, outside
             grid = grid.wider()
+        raise OverflowError("no grid holds the loss")
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε whose bound on δ is at most `delta`, up to a relative 1e-6."""
