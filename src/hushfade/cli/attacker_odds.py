@@ -40,7 +40,7 @@ def larger_loss(loss: PrivacyLoss, epsilon: float) -> float:
     """
     from scipy.special import ndtr
 
-    if all(not case.shifted for case in loss.cases):
+    if all(case.gaussian for case in loss.cases):
         mu = max(case.mu for case in loss.cases)
         return min(1.0, _SAFE * float(ndtr(mu / 2 - epsilon / mu)))
     if loss.epsilon(0.0) <= epsilon:

@@ -23,7 +23,6 @@ from hushfade.planning.shifts import cases
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import PrivacyLoss
-from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
 
 _SAME = "at the same delta"
@@ -73,11 +72,7 @@ def second_release(epochs: Epochs) -> str:
     if epochs.several:
         at = "" if guarantee.pure else f" at delta = {rounded_up(2 * guarantee.delta, 3)}"
         return f"epsilon = {rounded_up(2 * guarantee.epsilon)}{at}"
-    twice = [
-        [Shift(shift.size, 2 * shift.times) for shift in case]
-        for case in cases(guarantee, plan.grid, plan.pair)
-    ]
-    return _text(PrivacyLoss.shifted(plan.law, twice), guarantee)
+    return _text(plan.privacy + plan.privacy, guarantee)
 
 
 def _replaced(plan: Plan) -> str:

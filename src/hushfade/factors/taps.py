@@ -19,12 +19,13 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column, Signed
 from hushfade.decay import Decay, Exponential, NoDecay, SlidingWindow
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors import limit_norms, root_series
 
 Sealed = TypeVar("Sealed", Column, Signed)
 
 MOST_TAPS = 1 << 26  # the most taps of a plan; each lane of its stream keeps as many totals
+_LARGEST_ROOT = 1e150  # the largest coefficient of √g, so that sums of squares are finite
 LARGEST = 1 << 53  # the largest integer tap: it fits float64, and differences fit int64
 
 
@@ -276,6 +277,12 @@ class IntegerTaps(_Pieces):
 
 
 def _root(decay: Decay, n: int) -> Column:
+    if n > 2 * MOST_TAPS:
+        raise InvalidValue(
+            f"a plan must need at most {2 * MOST_TAPS} steps of the decay",
+            got=n,
+            remedy="use longer steps, or a shorter horizon or window",
+        )
     if not isinstance(decay, NoDecay | Exponential | SlidingWindow):
         return _series(decay, n)
     kept = _closed(decay)  # the terms of a closed form do not depend on n
@@ -292,7 +299,14 @@ def _closed(decay: Decay) -> list[Column]:
 
 @lru_cache(maxsize=16)
 def _series(decay: Decay, n: int) -> Column:
-    return _sealed(root_series.square_root(decay, n))
+    with np.errstate(over="ignore", invalid="ignore"):
+        root = root_series.square_root(decay, n)
+    if not np.max(np.abs(root)) <= _LARGEST_ROOT:
+        raise Unstable(
+            "the square root of the weights grows beyond what a computer can represent",
+            remedy="use a decay whose weights fall, or a shorter horizon",
+        )
+    return _sealed(root)
 
 
 @lru_cache(maxsize=16)
