@@ -27,7 +27,7 @@ line](../how-to/command-line.md) shows how the commands work together. This page
 | 0 | done |
 | 1 | an internal error, or a check of an audit that could not be completed |
 | 2 | wrong options, or options that contradict each other |
-| 3 | a file has invalid content; the message names the file and the line |
+| 3 | a file has invalid content, or has records of which none counts; the message names the file |
 | 4 | refused, because it would break a guarantee |
 | 5 | a file cannot be read or written |
 | 6 | a check of `hushfade audit` failed |

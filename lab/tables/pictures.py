@@ -60,11 +60,12 @@ def draw_flights(
     assert late.plan.keys is not None
     chosen = list(late.plan.keys if keys is None else keys)
     columns = [list(late.plan.keys).index(key) for key in chosen]
+    values, margin = late.rows.values[which][:, columns], late.rows.margins(0.95)[which][:, None]
     figure = plots.series(
         late.rows.ends[which].astype("datetime64[ns]").astype("datetime64[s]").tolist(),
-        late.rows.values[which][:, columns],
-        late.rows.stddevs[which],
-        margins=late.rows.margins(0.95)[which],
+        values,
+        lower=values - margin,
+        upper=values + margin,
         keys=chosen,
         decay=late.plan.decay,
         guarantee=late.plan.guarantee,
@@ -84,11 +85,13 @@ def draw_delays() -> None:
     totals = tally(batches(demo.flights.PACKED, columns), reader).totals
     pieces = list(released(plan.start(SEED), totals, year))
     ends = np.concatenate([piece.ends for piece in pieces if piece.ends is not None])
+    values = np.concatenate([piece.values for piece in pieces])
+    margin = np.concatenate([piece.margins(0.95) for piece in pieces])[:, None]
     figure = plots.series(
         ends.astype("datetime64[ns]").astype("datetime64[s]").tolist(),
-        np.concatenate([piece.values for piece in pieces]),
-        np.concatenate([piece.stddevs for piece in pieces]),
-        margins=np.concatenate([piece.margins(0.95) for piece in pieces]),
+        values,
+        lower=values - margin,
+        upper=values + margin,
         keys=plan.keys,
         decay=plan.decay,
         guarantee=plan.guarantee,
@@ -107,11 +110,12 @@ def draw_cancelled() -> None:
         if not delay:
             totals[date.fromisoformat(hour[:10]).timetuple().tm_yday - 1] += 1
     days = np.arange("2013-01-02", "2014-01-02", dtype="datetime64[D]").tolist()
+    values, margin = plan.start(SEED).run(totals), plan.margins(365, 0.95)
     figure = plots.series(
         days,
-        plan.start(SEED).run(totals),
-        plan.stddevs(365),
-        margins=plan.margins(365, 0.95),
+        values,
+        lower=values - margin,
+        upper=values + margin,
         decay=plan.decay,
         guarantee=plan.guarantee,
         label="cancelled departures",

@@ -7,17 +7,26 @@ from scipy import stats
 import hushfade as hf
 from hushfade.cli import plain_words
 from hushfade.cli.attacker_odds import larger_loss, odds
+from hushfade.cli.protected_unit import ProtectedUnit
+from hushfade.planning.epochs import Epochs
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.loss import PrivacyLoss
 from tests.decays import ALL_DECAYS
 
 ONE = hf.Guarantee(epsilon=1, delta=1e-6)
+RECORD = ProtectedUnit(ONE.relation)
+
+
+def explanation(plan, *, person=False):
+    return plain_words.explanation(Epochs.one(plan), person)
+
+
 FREE = [decay for decay in ALL_DECAYS if decay.horizon_free]
 
 
 @pytest.mark.parametrize("decay", FREE, ids=repr)
 def test_every_plan_is_explained_in_whole_sentences(decay):
-    found = plain_words.explanation(hf.plan(decay, ONE))
+    found = explanation(hf.plan(decay, ONE))
     assert len(found) == 9
     for lines in found.values():
         assert lines
@@ -28,7 +37,7 @@ def test_a_statistic_is_explained_by_its_noisy_sums():
     ratio = hf.Ratio(numerator=1, denominator=2, most=1)
     for statistic, most in ((hf.Mean(low=0, high=9), "1"), (ratio, "at most 2")):
         made = hf.plan(hf.SlidingWindow(length=7), ONE, statistic=statistic)
-        text = " ".join(line for lines in plain_words.explanation(made).values() for line in lines)
+        text = " ".join(line for lines in explanation(made).values() for line in lines)
         assert f"A record adds {most} in total to these sums" in text
         assert "true sum" not in text
 
@@ -38,7 +47,7 @@ def test_the_odds_are_those_of_two_normals():
     mu, epsilon = 1.0, 1.5
     drawn = np.random.default_rng(1).normal(mu, 1.0, 400_000)
     loss = stats.norm.logpdf(drawn, mu) - stats.norm.logpdf(drawn, 0.0)
-    sure, guess = odds(PrivacyLoss.gaussian(mu), epsilon, "add_remove")
+    sure, guess, _ = odds(PrivacyLoss.gaussian(mu), epsilon, RECORD)
     told = float(sure.partition("probability of at most ")[2].removesuffix("."))
     assert told == pytest.approx(np.mean(loss > epsilon), abs=0.015)  # two digits, rounded up
     assert told >= stats.norm.cdf(mu / 2 - epsilon / mu)
@@ -54,7 +63,7 @@ def test_the_odds_of_other_laws_bound_a_loss_that_is_drawn():
     """Laplace's law: the loss is at most epsilon.  Huber's: compared with draws of the loss."""
     week = hf.plan(hf.SlidingWindow(7), hf.Guarantee(1, 0), resolution=1)
     assert larger_loss(week.privacy, 1.0) == 0.0
-    sure, guess = odds(week.privacy, 1.0, "add_remove")
+    sure, guess, _ = odds(week.privacy, 1.0, RECORD)
     assert sure.endswith("at most 73.2 % sure.")
     # the best guess is right with probability 1 / (1 + q), q = e^-1: 73.106 %
     assert "at most 73.2 times" in guess
@@ -93,10 +102,10 @@ def test_other_laws_state_what_a_changed_record_costs(law):
     plan = hf.plan(
         hf.SlidingWindow(64), ONE, low=-1, high=1, keys=["a", "b"], method=method, law=law
     )
-    explained = plain_words.explanation(plan)
+    explained = explanation(plan)
     del explained["Privacy loss over time"]  # which begins with less than epsilon
     lines = " ".join(line for part in explained.values() for line in part)
-    assert "a weaker guarantee than one person: epsilon = 2 at delta" in lines
+    assert "a weaker guarantee than one record: epsilon = 2 at delta" in lines
     epsilons = [float(part.split()[0].rstrip(".,")) for part in lines.split("epsilon = ")[1:]]
     # twice the shift has twice the loss; at the same delta Huber noise needs a little more
     most = 2.0 if law == "laplace" else 2.1
@@ -107,7 +116,7 @@ def test_other_laws_state_what_a_changed_record_costs(law):
 @pytest.mark.parametrize("high", [1e-3, 1, 50, 1e6])
 def test_the_example_of_accuracy_is_within_its_deviation(high):
     plan = hf.plan(hf.SlidingWindow(7), ONE, low=0, high=high)
-    line = plain_words.explanation(plan)["How accurate"][0]
+    line = explanation(plan)["How accurate"][0]
     true = float(line.partition("A true sum of ")[2].partition(" ")[0])
     low, _, end = line.partition("between ")[2].partition(" and ")
     top = end.partition(",")[0]
@@ -118,7 +127,7 @@ def test_the_example_of_accuracy_is_within_its_deviation(high):
 
 def test_who_is_protected_follows_the_guarantee():
     many = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=3, apart=5, records_per_step=2))
-    who = plain_words.explanation(hf.plan(hf.PowerLaw(1), many))["Who is protected"]
+    who = explanation(hf.plan(hf.PowerLaw(1), many))["Who is protected"]
     assert (
         who[0]
         == "A person with at most 2 records per step, in at most 3 steps that are at least 5 "
@@ -126,11 +135,11 @@ def test_who_is_protected_follows_the_guarantee():
     )
     assert who[1].startswith("hushfade assumes, and does not check, that no person has more")
     assert who[2].startswith("hushfade enforces limits per person where it knows")
-    kept = plain_words.explanation(hf.plan(hf.PowerLaw(1), many), person=True)["Who is protected"]
+    kept = explanation(hf.plan(hf.PowerLaw(1), many), person=True)["Who is protected"]
     assert not any("does not check" in line for line in kept)
     replaced = hf.Guarantee(1, 1e-6, "replace")
-    values = plain_words.explanation(hf.plan(hf.PowerLaw(1), replaced))
-    assert "does not hide whether the person has records" in values["Who is protected"][3]
+    values = explanation(hf.plan(hf.PowerLaw(1), replaced))
+    assert "does not hide whether the record exists" in values["Who is protected"][2]
     assert "which of two values" in values["What epsilon means"][1]
 
 
@@ -149,12 +158,12 @@ def test_under_add_remove_it_is_said_what_a_changed_record_costs(records, value,
     """Each printed epsilon holds for the shift, in multiples of the planned one, and barely so."""
     made = {"resolution": 2.0**-10, "method": "square_root"}
     plan = hf.plan(hf.SlidingWindow(3), ONE, **made, **records)
-    lines = plain_words.explanation(plan)["Who is protected"]
+    lines = explanation(plan)["Who is protected"]
     moved = {
         "The guarantee is for adding or removing records. Changing a value": value,
         "Moving a record to another key changes two series": key,
         "Moving a record to another step is also one removal plus one addition": 2.0,
-        "Two people together have a weaker guarantee than one person": 2.0,
+        "Two records together have a weaker guarantee than one record": 2.0,
     }
     for words, shift in moved.items():
         printed = [line for line in lines if line.startswith(words)]
@@ -171,7 +180,7 @@ def test_under_add_remove_it_is_said_what_a_changed_record_costs(records, value,
 
 def test_where_records_are_replaced_a_changed_one_is_what_is_protected():
     plan = hf.plan(hf.SlidingWindow(3), hf.Guarantee(1, 1e-6, "replace"), keys=["a", "b"])
-    lines = plain_words.explanation(plan)["Who is protected"]
+    lines = explanation(plan)["Who is protected"]
     assert not any("removal" in line or "another key" in line for line in lines)
 
 
@@ -179,5 +188,5 @@ def test_people_with_more_records_are_warned_of_once_it_matters():
     warned = "Counting more records per person"
     many = hf.Guarantee(1, 1e-6, protects=hf.Person(steps=2))
     for guarantee, count in ((ONE, 0), (many, 1)):
-        lines = plain_words.explanation(hf.plan(hf.PowerLaw(1), guarantee))["What must not be done"]
+        lines = explanation(hf.plan(hf.PowerLaw(1), guarantee))["What must not be done"]
         assert sum(line.startswith(warned) for line in lines) == count

@@ -267,10 +267,52 @@ def test_a_known_seed_is_called_what_it_is(directory):
     assert told["guarantee"].startswith("NOT PRIVATE")
 
 
-def test_a_run_that_counted_nothing_says_so():
-    found = run("events.csv", *HOURS, *PRIVATE, *VALUE, "--key", "k", "--keys", "nowhere")
+def test_a_run_that_counts_no_record_of_a_file_is_refused_and_writes_nothing(directory):
+    (directory / "old.csv").write_text("at,k,v,u\n1999-01-01T04:05,a,1,ann\n")
+    (directory / "header.csv").write_text("at,k,v,u\n")
+    assert invoke("plan", *PRIVATE, "--low", "0", "--high", "2", "-o", "p.json").exit_code == 0
+    before = os.listdir()
+    planned = ["--plan", "p.json", *HOURS, "--value", "v"]
+    by_rows = ["--half-life", "3", *PRIVATE[4:], "--neighbours", "replace"]
+    (directory / "key").write_bytes(bytes(range(32)))
+    (directory / "key").chmod(0o600)
+    for words in (
+        ["old.csv", *HOURS, *PRIVATE, *VALUE],
+        ["old.csv", *planned],
+        ["events.csv", "old.csv", *planned],
+        ["events.csv", *HOURS, *PRIVATE, *VALUE, "--key", "k", "--keys", "nowhere"],
+        ["old.csv", *by_rows, *VALUE, "--key", "k", "--keys", "b"],
+        ["old.csv", *planned, "--noise-key", "key", "--stream", "s"],
+    ):
+        for output in ([], ["-o", "r.csv"], ["-o", "r.csv", "--json"]):
+            found = run(*words, *output)
+            assert found.exit_code == 3, (words, found.stderr)
+            assert "--allow-empty" in found.stderr
+            assert "04:05" not in found.output
+            assert "ann" not in found.output
+            assert found.stdout == ""
+        left = {name for name in os.listdir() if not name.startswith("key")}
+        assert left == set(before), words
+        assert not os.path.exists("key.uses"), words
+        found = run(*words, "--allow-empty")
+        assert found.exit_code == 0, found.stderr
+    assert run("header.csv", *planned).exit_code == 0
+    assert run("events.csv", "header.csv", *planned).exit_code == 0
+    for text, code in ((Path("old.csv").read_text(), 3), (EVENTS, 0), ("at,k,v,u\n", 0)):
+        assert run("-", *planned, text=text).exit_code == code, text
+
+
+def test_a_run_warns_if_most_records_of_a_file_are_outside_the_steps(directory):
+    inside, outside = "2026-01-01T01:00,a,1,ann\n", "1999-01-01T04:05,a,1,ann\n"
+    for name, records in (("half", inside + outside), ("most", inside + 2 * outside)):
+        (directory / f"{name}.csv").write_text("at,k,v,u\n" + records)
+    found = run("half.csv", "events.csv", *HOURS, *PRIVATE, *VALUE)
+    assert "Warning" not in found.stderr
+    found = run("most.csv", "events.csv", *HOURS, *PRIVATE, *VALUE)
     assert found.exit_code == 0
-    assert "hushfade counted no record" in found.stderr
+    assert "most records of most.csv are late or outside the steps" in " ".join(
+        found.stderr.split()
+    )
 
 
 # What is refused ----------------------------------------------------------------------------

@@ -141,6 +141,53 @@ def test_gaps_overlaps_repeats_and_other_declarations_are_refused():
     assert len(released("r.db")) == 4
 
 
+def test_a_file_of_which_no_record_counts_closes_no_day():
+    right, wrong = ("2026-01-02T01:00", "ann"), ("2025-12-30T04:05", "bob")
+    plan = ["--half-life", "3", "--epsilon", "1", "--delta", "1e-6", "--every", "1d"]
+    assert invoke("plan", *plan, "-o", "p.json").exit_code == 0
+    begin = [*STREAM, "--time", "at", "--start", "2026-01-01", "--end", "2026-01-02"]
+    for options in (plan, ["--plan", "p.json"]):
+        old, one = day("old.csv", wrong), day("1.csv", ("2026-01-01T01:00", "ann"))
+        for more in (["--dry-run"], [], ["-o", "out.csv", "--json"]):
+            for files in ([old], [one, old]):
+                found = run(*files, *begin, *options, *more)
+                assert found.exit_code == 3, found.stderr
+                assert "--allow-empty" in found.stderr
+                assert "04:05" not in found.output
+                assert "bob" not in found.output
+                assert not list(Path().glob("r.db*")), "a refused first run creates no store"
+        done(one, *begin, *options)
+        before = content()
+        next_day = [*STREAM, "--end", "2026-01-03"]
+        for more in (["--dry-run"], [], ["-o", "out.csv", "--append"]):
+            for files in ([old], [day("2.csv", right), old]):
+                assert run(*files, *next_day, *more).exit_code == 3
+                assert content() == before
+        assert not os.path.exists("out.csv")
+        done("2.csv", *next_day)  # the right file is still possible
+        found = done(old, *STREAM, "--end", "2026-01-04", "--allow-empty")
+        assert "counted no record" in found.stderr
+        done(day("none.csv"), *STREAM, "--end", "2026-01-05")  # a header only
+        for file in Path().glob("r.db*"):
+            file.unlink()
+
+
+def test_a_file_whose_records_are_beyond_the_limits_of_their_persons_is_accepted():
+    once = ["--user", "who", "--person-steps", "1"]
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann")), *once))
+    found = done(day("2.csv", ("2026-01-02T01:00", "ann")), *STREAM, "--end", "2026-01-03")
+    assert "1 beyond a person's limits" in found.stderr
+
+
+def test_a_file_with_mostly_late_records_is_released_with_a_warning():
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    late, right = ("2026-01-01T02:00", "bob"), ("2026-01-02T01:00", "ann")
+    for name, records, warned in (("2", [late, right], False), ("3", [late, late, right], True)):
+        file = day(f"{name}.csv", *records)
+        found = done(file, *STREAM, "--end", "2026-01-03", "--dry-run")
+        assert ("most records of" in found.stderr) == warned
+
+
 def test_an_end_before_the_start_of_a_new_series_is_reported():
     found = run(*first(day("1.csv"), end="2025-12-31"))
     assert found.exit_code == 2
@@ -228,6 +275,66 @@ def test_a_spent_budget_is_refused_before_any_draw():
     store.close()
 
 
+def test_a_file_that_a_stream_of_another_dataset_has_released_is_refused():
+    def of(stream, words):
+        return [stream if word == "tests" else word for word in words]
+
+    one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv", ("2026-01-02T01:00", "bob"))
+    done(*first(one, "--budget-epsilon", "3"))
+    shutil.copy(one, "copy.csv")
+    for file in (one, "copy.csv"):
+        for more in (["--dry-run"], [], ["--dataset", "other"], ["--budget-epsilon", "9"]):
+            found = run(*of("b", first(file)), *more)
+            assert found.exit_code == 4, found.stderr
+            said = " ".join(found.stderr.split())
+            assert "stream 'tests' has released the records" in said
+            assert "--dataset tests" in said
+            assert "ann" not in said
+    with closing(Reader.beside("r.db")) as reader:
+        assert reader.streams() == ["tests"]
+    done(*of("b", first(one)), "--dataset", "tests")  # one budget pays for both
+    with closing(Reader.beside("r.db")) as reader:
+        account = reader.accounts()["tests"]
+        assert account.declared == 3
+        assert account.spent_epsilon == 2
+    done(*of("c", first(one)), "--different-records")
+    done(two, *of("c", STREAM), "--end", "2026-01-03")
+    found = run(two, *STREAM, "--end", "2026-01-03")  # also for a stream that continues
+    assert found.exit_code == 4
+    assert "stream 'c' has released" in " ".join(found.stderr.split())
+    done(two, *STREAM, "--end", "2026-01-03", "--different-records")
+    for name in "xy":  # a header only
+        done(*of(name, first(day("none.csv"))))
+
+
+def test_a_budget_is_declared_by_the_run_that_adds_its_dataset_and_cannot_change():
+    one = day("1.csv", ("2026-01-01T01:00", "ann"))
+    for more, code, reason in (
+        (["--budget-delta", "1e-5"], 2, "--budget-delta needs --budget-epsilon"),
+        (["--budget-epsilon", "-1"], 2, "--budget-epsilon must be > 0"),
+        (["--budget-epsilon", "2", "--budget-delta", "2"], 2, "--budget-delta must be"),
+        (["--budget-epsilon", "0.5"], 4, "must not be overspent"),
+    ):
+        for dry in (["--dry-run"], []):
+            found = run(*first(one), *more, *dry)
+            assert found.exit_code == code, (more, found.stderr)
+            assert reason in " ".join(found.stderr.split()), (more, found.stderr)
+            assert not os.path.exists("r.db")
+    budget = ["--budget-epsilon", "2", "--budget-delta", "1e-5"]
+    found = done(*first(one), *budget, "--dry-run")
+    assert "its budget is epsilon = 2 and delta = 0.00001" in " ".join(found.stderr.split())
+    done(*first(one), *budget)
+    next_day = [day("2.csv", ("2026-01-02T01:00", "ann")), *STREAM, "--end", "2026-01-03"]
+    for more in (["--budget-epsilon", "3"], ["--budget-epsilon", "2", "--budget-delta", "1e-6"]):
+        found = run(*next_day, *more)
+        assert found.exit_code == 4
+        assert "a budget cannot change" in " ".join(found.stderr.split())
+    done(*next_day, *budget)  # repeated, like the options of a plan
+    with closing(Reader.beside("r.db")) as reader:
+        account = reader.accounts()["tests"]
+        assert (account.declared, account.delta) == (2, 1e-5)
+
+
 def test_a_refused_stream_does_not_claim_its_noise_key():
     with closing(Store.open("r.db")) as store:
         store.add_dataset("small", Guarantee(epsilon=1, delta=1e-6))
@@ -246,7 +353,7 @@ def test_a_dry_run_changes_nothing():
     assert "would release step 1, from" in found.stderr
     assert "Adding or removing any one record" in found.stderr
     assumed = done(*first(one, "--within", "3", "--dry-run")).stderr
-    assert "hushfade assumes, and does not enforce, these limits per person" in assumed
+    assert "This assumes that each person has" in assumed
     assert not os.path.exists("r.db")
     done(*first(one))
     before = content()
@@ -420,3 +527,82 @@ def test_wrong_outputs_are_refused_before_the_commit():
         found = invoke(*again, "new.csv")
         assert found.exit_code != 0
         assert "another process writes" in " ".join(found.stderr.split())
+
+
+def test_append_replaces_only_releases_of_its_own_stream():
+    def kept(*words):
+        found = run(*words, "-o", "thesis.csv", "--append")
+        assert found.exit_code == 5, found.output
+        assert "--force" in found.stderr
+
+    one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv", ("2026-01-02T01:00", "ann"))
+    thesis, beside = Path("thesis.csv"), Path("thesis.csv.plan.json")
+    next_day = [two, *STREAM, "--end", "2026-01-03"]
+    thesis.write_bytes(b"Chapter 1\r\n\xff")
+    for dry in (["--dry-run"], []):
+        kept(*first(one), *dry)
+        assert thesis.read_bytes() == b"Chapter 1\r\n\xff"
+        assert not beside.exists()
+        assert not os.path.exists("r.db")
+    done(*first(one), "-o", "series.csv", "--append")
+    before = content()
+    own = Path("series.csv.plan.json").read_text()
+    others = own.replace("tests", "b"), own.replace('"digest": "', '"digest": "0')
+    for text in (None, "", "{}", "[1]", "precious", "[" * 100_000, *others):
+        for exists in (True, False):
+            if exists:
+                thesis.write_bytes(b"Chapter 1")
+            else:
+                thesis.unlink()
+            if text is not None:
+                beside.write_text(text)
+            elif not exists:
+                continue
+            for dry in (["--dry-run"], []):
+                kept(*next_day, *dry)
+            assert not exists or thesis.read_bytes() == b"Chapter 1"
+            assert text is None or beside.read_text() == text
+    assert content() == before
+    done(*next_day, "-o", "series.csv", "--append")
+    assert len(Path("series.csv").read_text().splitlines()) == 3
+    three = day("3.csv", ("2026-01-03T01:00", "ann"))
+    done(three, *STREAM, "--end", "2026-01-04", "-o", "thesis.csv", "--append", "--force")
+    assert len(thesis.read_text().splitlines()) == 4
+
+
+def test_append_keeps_the_releases_of_another_stream_with_the_same_plan():
+    one, two = day("1.csv", ("2026-01-01T01:00", "ann")), day("2.csv", ("2026-01-01T02:00", "bob"))
+    done(*first(one), "-o", "series.csv", "--append")
+    others = [*first(two), "-o", "series.csv", "--append"]
+    others[others.index("tests")] = "b"
+    before = {path: path.read_bytes() for path in Path().glob("series.csv*")}
+    assert len(before) == 2
+    assert run(*others).exit_code == 5
+    done(*others[:-3])
+    three = day("3.csv", ("2026-01-02T01:00", "bob"))
+    other_day = [three, "--store", "r.db", "--stream", "b", "--end", "2026-01-03"]
+    assert run(*other_day, "-o", "series.csv", "--append").exit_code == 5
+    Path("series.csv").unlink()
+    assert run(*other_day, "-o", "series.csv", "--append").exit_code == 5
+    assert Path("series.csv.plan.json").read_bytes() == before[Path("series.csv.plan.json")]
+
+
+def test_append_continues_after_a_crash_between_the_output_and_its_companion(monkeypatch):
+    """Of the two files one appears first, and the next day's run must replace it."""
+    done(*first(day("1.csv", ("2026-01-01T01:00", "ann"))))
+    link, linked = os.link, []
+
+    def dying(source, target):
+        if linked:
+            raise KeyboardInterrupt
+        link(source, target)
+        linked.append(target)
+
+    words = ["-o", "series.csv", "--append"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", dying)
+        two = day("2.csv", ("2026-01-02T01:00", "ann"))
+        assert run(two, *STREAM, "--end", "2026-01-03", *words).exit_code == 130
+    assert len(linked) == 1
+    done(day("3.csv", ("2026-01-03T01:00", "ann")), *STREAM, "--end", "2026-01-04", *words)
+    assert len(Path("series.csv").read_text().splitlines()) == 4

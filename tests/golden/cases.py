@@ -219,6 +219,8 @@ def joints() -> Iterator[Joint]:
     yield Joint("within 7", [WEEK, DAY], within)
     yield Joint("statistics", [mean, keyed], ONE)
     yield Joint("counting", [counting, both], ONE)
+    short = hf.Series(decay=SlidingWindow(1), low=-0.75, high=1, keys=("a", "b"), resolution=0.25)
+    yield Joint("two worst cases", [short, short], Guarantee(3, 0.01, "replace"))
 
 
 def compositions() -> Iterator[tuple[str, list[Case]]]:

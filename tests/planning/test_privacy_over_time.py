@@ -191,7 +191,7 @@ def test_sentences_by_hand():
         "Later releases reveal nothing more about it.",
     ]
     assert privacy_over_time.sentences(inputs)[0] == (
-        "A record reveals everything, epsilon = 1, in the release of its own step."
+        "The whole privacy loss of a record, epsilon = 1, is spent in the release of its own step."
     )
 
 

@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import hushfade as hf
 from hushfade import InvalidType, InvalidValue
 from hushfade.plots import series
+from hushfade.releases import files
 from tests.loops import for_each
 from tests.plots.drawn import DAILY, ONE, band, line, shown, words
 
@@ -41,16 +43,91 @@ def test_the_band_is_the_value_and_so_many_deviations_either_side(confidence):
     assert_array_equal(line(axes, "released")[1], values)
 
 
-def test_margins_that_are_given_are_the_band():
-    values, s = noisy(50), DAILY.stddevs(50)
-    margins = np.linspace(1.0, 3.0, 50)
-    _, low, high = band(shown(series(np.arange(1, 51), values, s, margins=margins))[0])
-    assert_allclose(low, values - margins, rtol=1e-12, atol=1e-12)  # rounding
-    assert_allclose(high, values + margins, rtol=1e-12, atol=1e-12)
-    with pytest.raises(InvalidValue, match="margins must have one row per time, 50"):
-        series(np.arange(1, 51), values, s, margins=margins[:3])
-    with pytest.raises(InvalidValue, match="margins must be >= 0"):
-        series(np.arange(1, 51), values, s, margins=-margins)
+def test_the_band_is_the_interval_of_the_plan_for_every_law():
+    """From normal errors the band of Laplace noise would be 8 % too narrow at the first step."""
+    for law in ("laplace", "gaussian"):
+        plan = hf.plan(hf.SlidingWindow(7), ONE, law=law)
+        values, margins = plan.start(hf.UnsafeSeededNoise(1)).run(np.ones(9)), plan.margins(9)
+        figure = series(np.arange(1, 10), values, lower=values - margins, upper=values + margins)
+        _, low, high = band(shown(figure)[0])
+        ends = np.array([plan.interval(step) for step in range(1, 10)])
+        # the margin of one step and the margins of many agree to 0.1 %
+        assert_allclose(low - values, ends[:, 0], rtol=1e-3)
+        assert_allclose(high - values, ends[:, 1], rtol=1e-3)
+        assert "assumed" not in words(figure)
+
+
+def test_a_band_from_standard_deviations_says_what_it_assumes():
+    figure = series(np.arange(1, 51), noisy(50), DAILY.stddevs(50))
+    assert "Normal errors assumed" in words(figure)
+
+
+@pytest.mark.parametrize("keys", [None, ("a", "b")])
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_file_of_releases_is_drawn_as_it_is(tmp_path, library, keys):
+    plan = hf.plan(hf.SlidingWindow(7), ONE, law="laplace", keys=keys)
+    totals = np.ones((9, len(keys)) if keys else 9)
+    values = plan.start(hf.UnsafeSeededNoise(1)).run(totals).reshape(9, -1)
+    hour, steps = 3600 * 10**9, np.arange(1, 10)
+    for zoned in (None, False, True):
+        meaning = files.Meaning(keys, zoned)
+        ends = None if zoned is None else steps * hour
+        rows = files.Rows(steps, ends, values, plan.stddevs(9), plan.errors)
+        told = files.document(plan, meaning, steps={}, noise="fresh")
+        with files.whole_file(tmp_path / "x.csv", meaning, "csv", told) as writer:
+            writer.write(rows)
+        panels = shown(series(library.read_csv(tmp_path / "x.csv")))
+        assert [axes.get_title(loc="left") for axes in panels] == list(keys or [""])
+        for place, axes in enumerate(panels):
+            x, low, high = band(axes)
+            assert_allclose(x, steps if zoned is None else steps / 24)
+            assert_array_equal(line(axes, "released")[1], values[:, place])
+            margins = plan.margins(9)
+            assert_allclose(low, values[:, place] - margins, rtol=1e-12, atol=1e-9)
+            assert_allclose(high, values[:, place] + margins, rtol=1e-12, atol=1e-9)
+
+
+FRAME = pd.DataFrame({"step": [1, 1, 2, 2], "key": ["a", "b"] * 2, "value": 0.0, "lower": -1.0,
+                      "upper": 1.0})  # fmt: skip
+
+
+@for_each(
+    ("frame", "more", "error", "match"),
+    [
+        (FRAME.drop(columns="lower"), {}, InvalidValue, "must have the columns"),
+        (FRAME.drop(columns="step"), {}, InvalidValue, "must have the columns"),
+        (FRAME.assign(quantile="0.5"), {}, InvalidValue, "use hf.plots.statistic_series"),
+        (FRAME.iloc[:3], {}, InvalidValue, "every key at every step"),
+        (FRAME.assign(step=[1, 2, 3, 4]), {}, InvalidValue, "the same time for all keys"),
+        (FRAME.assign(time="noon"), {}, InvalidValue, "times in ISO 8601"),
+        (FRAME.assign(value=np.nan), {}, InvalidValue, "values must be finite"),
+        (FRAME, {"keys": ["a", "b"]}, InvalidType, "has the values, their ends and the keys"),
+        ([1, 2, 3], {}, InvalidType, "or a frame of releases"),
+    ],
+)
+def test_wrong_frames_are_refused(frame, more, error, match):
+    with pytest.raises(error, match=match):
+        series(frame, **more)
+
+
+@for_each(
+    ("more", "error", "match"),
+    [
+        ({}, InvalidType, "series needs lower and upper"),
+        ({"lower": [0.0, 0.0]}, InvalidType, "series needs lower and upper"),
+        ({"lower": [0.0], "upper": [1.0, 1.0]}, InvalidValue, "lower must have the shape"),
+        ({"lower": [0.0, 2.0], "upper": [1.0, 1.0]}, InvalidValue, "lower must be at most upper"),
+        ({"lower": [0.0, 0.0], "upper": [1.0, np.inf]}, InvalidValue, "upper must be finite"),
+        (
+            {"lower": [0.0, 0.0], "upper": [1.0, 1.0], "stddevs": [1.0, 1.0]},
+            InvalidType,
+            "stddevs cannot be combined",
+        ),
+    ],
+)
+def test_wrong_ends_are_refused(more, error, match):
+    with pytest.raises(error, match=match):
+        series([1, 2], [0.5, 0.5], **more)
 
 
 def test_the_band_of_a_long_series_holds_every_interval():

@@ -89,7 +89,7 @@ def test_changed_values_stay_inside_their_bounds():
 
 
 def test_the_companion_says_guarantee_and_plan():
-    told = json.loads(document(PLAN, KEYED, steps={"every": "1h"}, noise="fresh", limits=None))
+    told = json.loads(document(PLAN, KEYED, steps={"every": "1h"}, noise="fresh"))
     assert told["format"] == FORMAT
     assert told["guarantee"] == PLAN.guarantee.sentence()
     assert hf.Plan.from_json(json.dumps(told["plan"])).digest == PLAN.digest

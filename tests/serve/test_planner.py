@@ -78,7 +78,7 @@ def test_the_answer_names_the_law_and_mu_for_gaussian_noise_only():
     assert "--method square_root" in paper["command"]
     pure = planner.answer(asked(week) | {"delta": 0})
     assert pure["law"] == "laplace"
-    assert pure["over_time"].startswith("A record reveals everything, epsilon = 1, in the release")
+    assert pure["over_time"].startswith("The whole privacy loss of a record, epsilon = 1, is spent")
     assert pure["alternatives"]
     assert "No mechanism with Gaussian noise has delta = 0" in pure["optimum"]
     for wrong in ({"law": "cauchy"}, {"method": "given"}, {"law": "gaussian", "delta": 0}):

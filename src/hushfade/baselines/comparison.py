@@ -154,6 +154,7 @@ class Comparison:
         plots.write(plots.errors(self), path)
 
 
+_LONGEST = 1 << 24  # the most steps
 _COLUMNS = ("method", "privacy", "max_error", "rms_error", "ratio", "memory", "work", "notes")
 _WORDS = (0, 1, 7)
 
@@ -182,10 +183,11 @@ def compare(
     >>> found.row("binary tree").max_error > found.row("hushfade").max_error
     True
     """
-    n = check.count(horizon=horizon)
+    n = check.count(horizon=horizon, most=_LONGEST)
     checked_decay(decay)
     if not isinstance(guarantee, Guarantee):
         raise InvalidType("guarantee must be a Guarantee", got=type(guarantee).__name__)
+    low, high = check.bounds(low, high)
     change = guarantee.change(low, high)
     least = None if guarantee.pure else _least(decay, guarantee, n) * change / guarantee.mu
     several = _plans(decay, guarantee, n, low, high, resolution, method, law)

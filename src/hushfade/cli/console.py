@@ -1,6 +1,7 @@
 """The output of commands: results to stdout, messages to stderr, files only when complete.
 
-    exit code   0 done   1 internal error   2 wrong options   3 a file has invalid content
+    exit code   0 done   1 internal error   2 wrong options
+                3 a file has invalid content, or records of which none counts
                 4 refused, because it would break a guarantee   5 a file cannot be read or written
                 6 a check of the audit failed   130 interrupted
 

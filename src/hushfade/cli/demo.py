@@ -120,7 +120,7 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
         meaning = Meaning(series.plan.keys, series.calendar.zoned)
         steps = steps_document(series.calendar, len(series.truth))
         noise = "fresh, from the operating system"
-        description = document(series.plan, meaning, steps=steps, noise=noise, limits=None)
+        description = document(series.plan, meaning, steps=steps, noise=noise)
         path = output / f"{name}.csv"
         with whole_file(path, meaning, "csv", description) as writer:
             writer.write(series.rows)
@@ -131,18 +131,19 @@ def _files(output: Path, late: Series, cancelled: Series) -> Iterator[Path]:
         ("cancelled", cancelled, slice(None), "cancelled departures"),
     )
     for name, series, which, label in pictures:
-        ends = series.rows.ends
+        ends, values = series.rows.ends, series.rows.values[which]
+        margin = series.rows.margins(0.95)[which][:, None]
         assert ends is not None
         figure = report.series(
             ends[which].astype("datetime64[ns]").astype("datetime64[s]").tolist(),
-            series.rows.values[which],
-            series.rows.stddevs[which],
+            values,
+            lower=values - margin,
+            upper=values + margin,
             keys=series.plan.keys,
             decay=series.plan.decay,
             guarantee=series.plan.guarantee,
             label=label,
             truth=series.truth[which],
-            margins=series.rows.margins(0.95)[which],
             time_label="2013, local time",
         )
         report.write(figure, output / f"{name}.png")

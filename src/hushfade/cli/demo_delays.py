@@ -57,7 +57,6 @@ def delay_files(output: Path, delays: Delays) -> Iterator[Path]:
             meaning,
             steps=steps_document(series.calendar, len(series.truth)),
             noise="fresh, from the operating system",
-            limits=None,
         )
         with whole_file(output / f"{name}.csv", meaning, "csv", description) as writer:
             for rows in series.rows:

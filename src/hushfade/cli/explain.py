@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hushfade.cli import console, plain_words
 from hushfade.cli.attacker_odds import odds, posterior
 from hushfade.cli.options import PictureOptions
 from hushfade.cli.options.parameters import option
 from hushfade.cli.plan import considered, law_document
+from hushfade.cli.protected_unit import ProtectedUnit
 from hushfade.errors import InvalidValue, Refused
-from hushfade.laws import Gaussian
+from hushfade.planning.epochs import Epochs
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.plan import Plan
-from hushfade.planning.privacy_over_time import milestones
+from hushfade.planning.privacy_over_time import EpsilonAtAge, last_age, milestones
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import composed_mu, epsilon_of
 from hushfade.privacy.loss import composed
 from hushfade.privacy.rounding import epsilon_up, rounded_up
 from hushfade.privacy.unit import unit_document
 from hushfade.privacy.unit_words import words
+
+if TYPE_CHECKING:
+    from hushfade.releases.companion_file import Companion
 
 _LIMIT = 1 << 27  # bytes
 
@@ -42,9 +46,14 @@ Files = Annotated[
 class Described:
     """A plan, and further statements from the companion of a file of releases."""
 
-    plan: Plan
+    epochs: Epochs
     about: tuple[str, ...] = ()
-    person: bool = False  # the guarantee is for a person with all their records
+    person: bool = False  # hushfade enforced the limits per person
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the stream."""
+        return self.epochs.plan
 
 
 def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) -> None:
@@ -68,25 +77,30 @@ def explain(files: Files = (), /, *, output: PictureOptions = PictureOptions()) 
     described = {str(path): described_in(path) for path in files}
     if len(described) < len(files):
         raise InvalidValue("FILES must not contain a file twice")
-    plans = {name: each.plan for name, each in described.items()}
+    several = {name: each.epochs for name, each in described.items()}
     about = [line for each in described.values() for line in each.about]
     found: dict[str, Any]
-    if len(plans) == 1:
-        ((name, plan),) = plans.items()
-        explained = plain_words.explanation(plan, described[name].person)
-        found = {"file": name, **_numbers(plan), "explanation": explained}
+    if len(several) == 1:
+        ((name, epochs),) = several.items()
+        explained = plain_words.explanation(epochs, described[name].person)
+        found = {"file": name, **_numbers(epochs), "explanation": explained}
     else:
         if len({each.person for each in described.values()}) > 1:
             raise Refused(
                 "the files have no joint guarantee: some protect a person, others a record"
             )
-        found = _together(plans)
+        found = _together(several, next(iter(described.values())).person)
     if about:
         found["explanation"] = {"About these releases": about, **found["explanation"]}
     if output.plot is not None:
         from hushfade import plots
 
-        drawn = plots.overview(plan) if len(plans) == 1 else plots.plans(plans)
+        if len(several) == 1:
+            drawn = plots.overview(epochs.plan, epochs)
+        else:
+            plans = {name: each.plan for name, each in several.items()}
+            promised = {name: each.guarantee for name, each in several.items()}
+            drawn = plots.plans(plans, guarantees=promised)
         plots.write(drawn, output.plot)
     _show(found, as_json=output.json)
 
@@ -103,6 +117,7 @@ def plan_file(path: Path) -> Path:
 
 def described_in(path: Path) -> Described:
     """The plan in a plan file, in the companion of a file of releases, or in a companion."""
+    from hushfade.releases import companion_file
     from hushfade.releases import files as published
 
     source = plan_file(path)
@@ -112,26 +127,31 @@ def described_in(path: Path) -> Described:
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
-            companion = published.companion(path).name
+            name = published.companion(path).name
             raise InvalidValue(
-                f"the file is not a plan, and it has no companion file {companion}"
+                f"the file is not a plan, and it has no companion file {name}"
             ) from None
-        if not (isinstance(document, dict) and document.get("format") == published.FORMAT):
-            return Described(Plan.from_json(text))
-        plan = Plan.from_json(json.dumps(document.get("plan")))
-    return Described(plan, tuple(_about(path.name, document)), document.get("unit") == "person")
+        if not companion_file.is_companion(document):
+            return Described(Epochs.one(Plan.from_json(text)))
+        companion = companion_file.read(document)
+    return Described(companion.epochs, tuple(_about(path.name, companion)), companion.person)
 
 
-def _about(name: str, document: Mapping[str, Any]) -> Iterator[str]:
-    """Statements about the noise, limits and changes, from the companion of a file of releases."""
-    noise, limits, changed = (document.get(field) for field in ("noise", "limits", "changed"))
-    if isinstance(noise, str):
-        void = " No statement about its privacy holds." * noise.startswith("NOT PRIVATE")
-        yield f"{name}: the noise is {_printable(noise)}.{void}"
-    if isinstance(limits, str):
-        yield f"{name}: {_printable(limits)}"
-    if isinstance(changed, list) and changed:
-        ways = " and ".join(_printable(str(way)).replace("_", "-") for way in changed)
+def _about(name: str, companion: Companion) -> Iterator[str]:
+    """Statements about noise, epochs, limits and changes, from the companion of some releases."""
+    void = " No statement about its privacy holds." if companion.unsafe else ""
+    yield f"{name}: the noise is {_printable(companion.noise)}.{void}"
+    epochs = companion.epochs
+    if epochs.several:
+        yield (
+            f"{name}: the stream has {epochs.count} epochs. Each new epoch may publish steps of "
+            "an earlier one again, with new noise, so it adds its own privacy loss. All numbers "
+            "about privacy in this text are for all epochs together."
+        )
+    if companion.limits is not None:
+        yield f"{name}: {companion.limits}"
+    if companion.changed:
+        ways = " and ".join(_printable(way).replace("_", "-") for way in companion.changed)
         yield (
             f"{name}: hushfade made the values {ways} after adding the noise. This costs no "
             "privacy, but the values are no longer unbiased."
@@ -143,21 +163,24 @@ def _printable(text: str) -> str:
     return "".join(letter for letter in text if letter.isprintable())
 
 
-def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
-    """The joint guarantee of several releases for people with records in all of them."""
-    units = {plan.relation: name for name, plan in plans.items()}
+def _together(several: Mapping[str, Epochs], person: bool) -> dict[str, Any]:
+    """The joint guarantee of several releases, for a unit that is in all of them."""
+    units = {each.plan.relation: name for name, each in several.items()}
     if len(units) > 1:
         (one, first), (other, second), *_ = units.items()
         raise Refused(
             "the files have no joint guarantee, because they protect different units: "
             f"{first} {words(one)}, {second} {words(other)}"
         )
-    delta = max(plan.guarantee.delta for plan in plans.values())
-    neighbours = next(iter(plans.values())).guarantee.neighbours
-    loss = composed(plan.privacy for plan in plans.values())
-    gaussian = all(isinstance(plan.law, Gaussian) for plan in plans.values())
+    rest = sum(each.rest for each in several.values())
+    at = max(each.plan.guarantee.delta for each in several.values())  # the delta of the loss alone
+    delta = at + rest
+    unit = ProtectedUnit(next(iter(units)), person)
+    loss = composed(each.privacy for each in several.values())
+    mus = [each.mu for each in several.values()]
+    gaussian = None not in mus
     if gaussian:
-        mu = composed_mu(plan.guarantee for plan in plans.values())
+        mu = composed_mu(each.guarantee for each in several.values())
         epsilon, shown = epsilon_of(mu, delta), epsilon_up(mu, delta)
         adds = (
             f"together they have mu = {rounded_up(mu)}, the square root of the sum of squares, "
@@ -165,12 +188,12 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
         )
         exact = "This is exact, even if one release was planned after another was seen. "
     else:
-        guess = math.sqrt(sum(plan.guarantee.epsilon**2 for plan in plans.values()))
-        epsilon = epsilon_of_loss(loss, delta, guess)
+        guess = math.sqrt(sum(each.guarantee.epsilon**2 for each in several.values()))
+        epsilon = epsilon_of_loss(loss, at, guess)
         adds = f"together they have epsilon = {rounded_up(epsilon)}"
         exact = "This holds if all plans were fixed before the first release. "
     return {
-        "files": [{"file": name, **_numbers(plan)} for name, plan in plans.items()],
+        "files": [{"file": name, **_numbers(each)} for name, each in several.items()],
         "composition": {
             "mu": mu if gaussian else None,
             "rho": mu * mu / 2 if gaussian else None,
@@ -179,36 +202,44 @@ def _together(plans: Mapping[str, Plan]) -> dict[str, Any]:
         },
         "explanation": {
             "Together": [
-                f"If all {len(plans)} files are about the same people, the privacy losses add up: "
-                f"{adds} at delta = {rounded_up(delta, 3)}.",
-                *odds(loss, epsilon, neighbours),
-                f"{exact}If no person has records in two files, each guarantee holds separately.",
+                f"{unit.all_files(len(several))}, the privacy losses add up: {adds} at delta = "
+                f"{rounded_up(delta, 3)}.",
+                *odds(loss, epsilon, unit, rest),
+                f"{exact}{unit.no_two_files()}, each guarantee holds separately.",
             ]
         },
     }
 
 
-def _numbers(plan: Plan) -> dict[str, Any]:
+def _numbers(epochs: Epochs) -> dict[str, Any]:
+    plan, guarantee = epochs.plan, epochs.guarantee
     n = plain_words.reported_steps(plan)
-    guarantee = plan.guarantee
     return {
         "decay": repr(plan.decay),
         "mechanism": mechanism_name(plan.method, plan.law.name),
         "law": law_document(plan),
         "considered": considered(plan),
+        "epochs": epochs.count,
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
-        "mu": guarantee.mu if isinstance(plan.law, Gaussian) else None,
+        "mu": epochs.mu,
         "neighbours": guarantee.neighbours,
         "protects": unit_document(guarantee.protects),
         "steps": n,
         "stddev": plan.stddev(n),
         "max_stddev": plan.max_stddev(n),
-        "ratio": None if guarantee.pure else plan.certificate(n).ratio,
+        "ratio": None if plan.guarantee.pure else plan.certificate(n).ratio,
         "posterior": posterior(guarantee.epsilon),
-        "over_time": [{"releases": age, "epsilon": epsilon} for age, epsilon in milestones(plan)],
+        "over_time": [{"releases": age, "epsilon": epsilon} for age, epsilon in _over_time(epochs)],
         "digest": plan.digest.hex(),
     }
+
+
+def _over_time(epochs: Epochs) -> Sequence[EpsilonAtAge]:
+    """The privacy loss by age; of several epochs only the last age, which has all of the loss."""
+    if not epochs.several:
+        return milestones(epochs.plan)
+    return [EpsilonAtAge(last_age(epochs.plan), float(epochs.guarantee.epsilon))]
 
 
 def _show(found: dict[str, Any], *, as_json: bool) -> None:

@@ -85,18 +85,18 @@ class SeriesView:
         steps = np.concatenate([piece.steps for piece in self._pieces])
         times = np.concatenate(ends).astype("datetime64[ns]") if ends else steps
         values = np.concatenate([piece.values for piece in self._pieces])
+        margins = [piece.margins(self._meaning.confidence) for piece in self._pieces]
+        margin = np.concatenate(margins)[:, None]
         figure = plots.series(
             times.tolist() if times is steps else times.astype("datetime64[us]").tolist(),
             values,
-            np.concatenate([piece.stddevs for piece in self._pieces]),
+            lower=values - margin,
+            upper=values + margin,
             keys=self._meaning.keys,
             decay=self._plan.decay,
             guarantee=self._plan.guarantee,
             label=self._label or "decayed sum",
             confidence=self._meaning.confidence,
-            margins=np.concatenate(
-                [piece.margins(self._meaning.confidence) for piece in self._pieces]
-            ),
         )
         plots.write(figure, path)
 

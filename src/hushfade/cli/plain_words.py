@@ -6,9 +6,11 @@ import math
 
 from hushfade.cli import weaker_promises
 from hushfade.cli.attacker_odds import odds
+from hushfade.cli.protected_unit import ProtectedUnit
 from hushfade.duration import Length
 from hushfade.laws import Gaussian, Laplace
 from hushfade.planning import privacy_over_time, statistic_summary
+from hushfade.planning.epochs import Epochs
 from hushfade.planning.mechanism_names import choice
 from hushfade.planning.plan import Plan
 from hushfade.planning.summary import lower_bounds, sentences, shown_step
@@ -40,8 +42,9 @@ MECHANISM: dict[str, list[str]] = {
     "What it does": [
         "At every step hushfade reads the new records and publishes one number: a sum in which old "
         "records count less and less (or fully, or only within a window).",
-        "Random noise hides the contribution of each person. hushfade adds it before publishing, "
-        "and draws it only once per step.",
+        "Random noise hides the contribution of one unit: one record, or the records of one person "
+        "that the guarantee names. hushfade adds the noise before publishing, and draws it only "
+        "once per step.",
     ],
     "Why two halves": [
         "Noise added to the published sums would have to be large, because each record is part of "
@@ -63,26 +66,30 @@ MECHANISM: dict[str, list[str]] = {
 }
 
 
-def explanation(plan: Plan, person: bool = False) -> dict[str, list[str]]:
+def explanation(epochs: Epochs, person: bool = False) -> dict[str, list[str]]:
     """The complete explanation: for each title a list of short paragraphs.
 
     `person`: hushfade enforced the guarantee's limits per person, so it protects every person.
     """
-    guarantee = plan.guarantee
+    plan, guarantee = epochs.plan, epochs.guarantee
+    unit = ProtectedUnit(plan.relation, person)
     return {
         "What is published": _published(plan),
-        "Who is protected": [*_protected(plan, person), *_changes(plan)],
+        "Who is protected": [*_protected(epochs, person), *_changes(epochs)],
         "What is not protected": _unprotected(plan),
         "How accurate": _accuracy(plan),
         "What epsilon means": [
             f"epsilon = {rounded_up(guarantee.epsilon)}, delta = {rounded_up(guarantee.delta, 3)}"
-            f"{_mu(plan)}. All privacy losses and errors in this text are rounded up.",
-            *odds(plan.privacy, guarantee.epsilon, guarantee.neighbours),
+            f"{_mu(epochs)}. All privacy losses and errors in this text are rounded up.",
+            *odds(epochs.privacy, guarantee.epsilon, unit, epochs.rest),
         ],
-        "Privacy loss over time": privacy_over_time.sentences(plan),
-        "Which noise": [choice(plan), *_law(plan)],
-        "How near the optimum": lower_bounds(plan, reported_steps(plan)),
-        "What must not be done": _forbidden(plan),
+        "Privacy loss over time": _over_time(epochs),
+        "Which noise": [choice(plan), *_law(epochs)],
+        "How near the optimum": [
+            *(["These bounds are for the guarantee of a single epoch."] if epochs.several else []),
+            *lower_bounds(plan, reported_steps(plan)),
+        ],
+        "What must not be done": _forbidden(epochs),
     }
 
 
@@ -140,61 +147,68 @@ def _published(plan: Plan) -> list[str]:
     return [f"At every step, {ends}: the sum of the records, {fades}{each}.", clipped]
 
 
-def _protected(plan: Plan, person: bool) -> list[str]:
-    guarantee = plan.guarantee
-    relation = plan.relation
+def _protected(epochs: Epochs, person: bool) -> list[str]:
+    relation = epochs.plan.relation
+    unit = ProtectedUnit(relation, person)
     limits = unit_words.limit_words(relation)
-    renewed = "The guarantee is renewed: it does not cover all records that a person ever has."
     who = unit_words.person_words(relation)
     if person:
         who = f"{who[0].upper()}{who[1:]}. hushfade counted {limits}, per person."
+    elif relation.single:
+        who = "Each record by itself."
     elif relation.lifelong:
         who = f"A person with {limits}."
     else:
         who = f"{who[0].upper()}{who[1:]}, with {limits}."
-    if guarantee.neighbours == "add_remove":
-        hidden = "The guarantee hides whether the person is in the data, and with which values."
-    else:
-        hidden = (
-            "The guarantee hides the person's values and keys. It does not hide whether the person "
-            "has records, nor in which steps."
-        )
-    checked = [] if person else [unit_words.limits(plan.relation), _ENFORCED]
-    more = (
-        "Two people together have a weaker guarantee than one person: "
-        f"{weaker_promises.two_people(plan)}."
-    )
-    return [who, *checked, hidden, *([] if relation.lifelong else [renewed]), more]
+    checked = [] if person else [unit_words.limits(relation)]
+    if not person and not relation.single:
+        checked.append(_ENFORCED)
+    renewed = "The guarantee is renewed: it does not cover all records that a person ever has."
+    more = f"{unit.two()}: {weaker_promises.two_people(epochs)}."
+    return [who, *checked, unit.hidden(), *([] if relation.lifelong else [renewed]), more]
 
 
-def _changes(plan: Plan) -> list[str]:
+def _changes(epochs: Epochs) -> list[str]:
     """The guarantee for a changed or moved record, if neighbours add or remove a record."""
+    plan = epochs.plan
     if plan.guarantee.neighbours != "add_remove":
         return []
     lines = [
         "The guarantee is for adding or removing records. Changing a value is one removal plus one "
-        f"addition. With these bounds its guarantee is {weaker_promises.changed_value(plan)}."
+        f"addition. With these bounds its guarantee is {weaker_promises.changed_value(epochs)}."
     ]
     if plan.keys is not None:
         lines.append(
             "Moving a record to another key changes two series. Its guarantee is "
-            f"{weaker_promises.changed_key(plan)}."
+            f"{weaker_promises.changed_key(epochs)}."
         )
     lines.append(
         "Moving a record to another step is also one removal plus one addition. Its guarantee is "
-        f"{weaker_promises.two_people(plan)}."
+        f"{weaker_promises.two_people(epochs)}."
     )
     return lines
 
 
-def _mu(plan: Plan) -> str:
+def _mu(epochs: Epochs) -> str:
     """The mu of Gaussian noise; nothing for other noise."""
-    return f" (mu = {rounded_up(plan.guarantee.mu)})" if isinstance(plan.law, Gaussian) else ""
+    return "" if epochs.mu is None else f" (mu = {rounded_up(epochs.mu)})"
 
 
-def _law(plan: Plan) -> list[str]:
+def _over_time(epochs: Epochs) -> list[str]:
+    """How the privacy loss grows; of several epochs only what they have together."""
+    if not epochs.several:
+        return privacy_over_time.sentences(epochs.plan)
+    guarantee = epochs.guarantee
+    delta = "" if guarantee.pure else f" at delta = {rounded_up(guarantee.delta, 3)}"
+    return [
+        f"The {epochs.count} epochs together reveal at most epsilon = "
+        f"{rounded_up(guarantee.epsilon)}{delta}."
+    ]
+
+
+def _law(epochs: Epochs) -> list[str]:
     """The properties of the noise distribution."""
-    match plan.law:
+    match epochs.plan.law:
         case Gaussian():
             return [
                 "Gaussian noise is bell-shaped. Very rarely the privacy loss exceeds epsilon, and "
@@ -202,7 +216,7 @@ def _law(plan: Plan) -> list[str]:
                 "same data add up slowly."
             ]
         case Laplace():
-            never = "The privacy loss never exceeds epsilon." if _bounded(plan) else ""
+            never = "The privacy loss never exceeds epsilon." if _bounded(epochs) else ""
             return [
                 "Laplace noise falls off exponentially: each further unit is less likely by the "
                 f"same factor. {never}".rstrip(),
@@ -217,16 +231,16 @@ def _law(plan: Plan) -> list[str]:
             ]
 
 
-def _bounded(plan: Plan) -> bool:
-    """Whether the plan's epsilon holds without delta."""
-    return plan.privacy.epsilon(0.0) <= plan.guarantee.epsilon
+def _bounded(epochs: Epochs) -> bool:
+    """Whether epsilon holds without delta."""
+    return epochs.rest == 0.0 and epochs.privacy.epsilon(0.0) <= epochs.guarantee.epsilon
 
 
 def _unprotected(plan: Plan) -> list[str]:
     public = "the steps, the bounds" + ("" if plan.keys is None else ", the keys") + ", this plan"
     return [
         "Facts about many people: the published values show them, which is their purpose. These "
-        "facts may suggest something about each person.",
+        "facts may suggest something about the people in the data.",
         f"Facts that are public anyway: {public}.",
         "The stored data, and the running stream with its saved state: whoever can read them does "
         "not need the published numbers.",
@@ -257,13 +271,13 @@ def _accuracy(plan: Plan) -> list[str]:
     ]
 
 
-def _forbidden(plan: Plan) -> list[str]:
-    guarantee = plan.guarantee
+def _forbidden(epochs: Epochs) -> list[str]:
+    guarantee = epochs.guarantee
     lines = [
         "Publishing the same data twice with new noise, by a second run or from an old saved "
-        f"state. The two releases together have {weaker_promises.second_release(plan)}.",
+        f"state. The two releases together have {weaker_promises.second_release(epochs)}.",
         "Looking at the data to choose the bounds, the keys, the step or the decay. For example, "
-        "the largest value in the data belongs to one person.",
+        "the largest value in the data is the value of one record.",
         "Publishing anything else about the same data, such as exact totals or error reports, "
         "without adding its privacy loss to the account.",
     ]

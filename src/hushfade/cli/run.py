@@ -135,7 +135,9 @@ def _run(
         stream, count = plan.start(noise.source(b"")), order.steps
         pieces = released_rows_live(stream, totals, calendar, suppress_below=suppress_below)
     else:
-        table = source.totals(reader)
+        read = source.tally(reader)
+        run_checks.check_counted(source.paths, read.by_source, allow_empty=records.allow_empty)
+        table = read.totals
         stream, count = plan.start(noise.claimed(plan, source.digest(order, table))), len(table)
         pieces = released_rows(stream, table, calendar, suppress_below=suppress_below)
     promise = Promise(plan, guarantee.user is not None, noise.unsafe)
@@ -147,9 +149,7 @@ def _run(
             meaning,
             steps=steps_document(order, count),
             noise=noise.description,
-            guarantee=promise.sentence,
-            unit=promise.unit,
-            limits=promise.limits,
+            person=promise.person,
         )
     )
     if not output.json:

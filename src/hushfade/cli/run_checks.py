@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console
 from hushfade.cli.options import PersonOptions, RecordOptions
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidValue, Malformed
 
 if TYPE_CHECKING:
     from hushfade.cli.options import DecayOptions
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RunTimeOptions,
     )
     from hushfade.cli.options.statistics import StatisticOptions
+    from hushfade.records import Counts
 
 _PERSON = ("protect", "person_steps", "records_per_step", "apart", "within", "period")
 
@@ -125,3 +126,28 @@ def check_outputs(inputs: Sequence[Path], output: RunOutputOptions) -> None:
         console.writable(path, force=output.force, option=option)
     if len({path.resolve() for path, _ in results}) < len(results):
         raise InvalidValue("--output and --plot must be different files")
+
+
+def check_counted(
+    paths: Sequence[Path | None], by_source: Mapping[int, Counts], *, allow_empty: bool
+) -> None:
+    """Raise if a file has records but none of them counts; warn if most are not in the steps.
+
+    This file is probably the wrong one, and its steps could not be released again.  Records
+    beyond a person's limits are in the right file.  The check depends on the records, so its result
+    is for the operator only.
+    """
+    for number, counts in sorted(by_source.items()):
+        path = paths[number]
+        name = "the standard input" if path is None else str(path)
+        private = f"Not for publication: {counts.sentence()}"
+        if counts.all_useless and not allow_empty:
+            raise Malformed(
+                f"no record of {name} counts, and nothing was released: check whether it is the "
+                f"right file, or confirm it with --allow-empty. {private}"
+            )
+        if counts.mostly_out_of_range:
+            console.note(
+                f"Warning: most records of {name} are late or outside the steps: check whether it "
+                f"is the right file. {private}."
+            )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hushfade.cli import console
 from hushfade.cli.options.parameters import naming_options
 from hushfade.errors import InvalidValue
-from hushfade.records import Batch, Columns, Reader, Timed, batches, tally
+from hushfade.records import Batch, Columns, Reader, Tally, Timed, batches, tally
 from hushfade.records.files import delimiter_of, form_of, line_reader
 from hushfade.records.live_lines import OpenSteps, by_clock, by_empty_lines
 
@@ -69,10 +69,11 @@ class Source:
 
     def batches(self, progress: Callable[[int], object] | None = None) -> Iterator[Batch]:
         """The batches of records of all files, one file after another."""
-        for path in self.paths:
-            yield from batches(
+        for number, path in enumerate(self.paths):
+            for batch in batches(
                 path, self.columns, form=self.form, delimiter=self.delimiter, progress=progress
-            )
+            ):
+                yield replace(batch, source=number)
 
     def reader(self, plan: Plan, order: Order) -> Reader:
         """The reader of batches.  With a column of persons it enforces the guarantee's limits."""
@@ -80,7 +81,7 @@ class Source:
             plan, self.columns, order, time_unit=self.time_unit, skip_empty=self.skip_empty
         )
 
-    def totals(self, reader: Reader) -> Signed:
+    def tally(self, reader: Reader) -> Tally:
         """The totals of all steps, with a progress bar over the bytes of all files."""
         size = sum(path.stat().st_size for path in self.paths if path is not None)
         with console.progress("reading", total=size or None) as advance:
@@ -91,7 +92,7 @@ class Source:
                 advance(max(read - seen, 0))
                 seen = read
 
-            return tally(self.batches(show), reader, may_wait=None in self.paths).totals
+            return tally(self.batches(show), reader, may_wait=None in self.paths)
 
     def live_totals(
         self, arriving: StampedLines, reader: Reader, order: Order, lateness: int

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from hushfade.cli import console
 from hushfade.planning import promise
+from hushfade.planning.epochs import Epochs
 from hushfade.privacy.rounding import rounded_up
 from hushfade.releases.files import companion
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
-    from hushfade.privacy.guarantee import Guarantee
     from hushfade.records import Reader
     from hushfade.store import Reader as StoreReader
 
@@ -25,21 +25,22 @@ class Promise:
     plan: Plan
     person: bool  # hushfade knows the person behind each record
     unsafe: bool = False  # the noise has a known seed
-    guarantee: Guarantee | None = None  # of all epochs of a stored stream; None: the plan's
+    epochs: Epochs | None = None  # of a stored stream; None: the plan's own guarantee
 
     @classmethod
     def of_stream(cls, reader: StoreReader, name: str) -> Promise:
         """The guarantee of all releases of a stream in a store."""
-        guarantee = reader.guarantee(name)
-        return cls(reader.plan(name), reader.enforces(name), guarantee=guarantee)
+        plan = reader.plan(name)
+        epochs = Epochs(plan, reader.guarantee(name), reader.epoch(name) + 1)
+        return cls(plan, reader.enforces(name), epochs=epochs)
 
     @property
     def sentence(self) -> str:
         """The guarantee in words, for the unit that this run protects."""
-        sentence = promise.sentence(self.plan, enforced=self.person, guarantee=self.guarantee)
-        if self.unsafe:
-            return f"NOT PRIVATE, because the seed is known. With secret noise: {sentence}"
-        return sentence
+        guarantee = None if self.epochs is None else self.epochs.guarantee
+        return promise.sentence(
+            self.plan, enforced=self.person, guarantee=guarantee, unsafe=self.unsafe
+        )
 
     @property
     def unit(self) -> str:
@@ -54,7 +55,7 @@ class Promise:
     def show(self, plan: Plan, steps: int | None, confidence: float) -> None:
         """Print how private and how accurate the releases will be, before any release."""
         console.note(self.sentence)
-        if self.limits is not None:
+        if self.person and self.limits is not None:  # else the sentence has them
             console.note(self.limits)
         if plan.statistic is not None:
             name = plan.statistic.name

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hushfade.cli import console, run_checks, stored_releases
+from hushfade.cli import console, dataset_budget, run_checks, stored_releases
 from hushfade.cli.run_series import (
     Options,
     Series,
@@ -19,21 +19,23 @@ from hushfade.cli.run_series import (
     continued,
     next_steps,
 )
-from hushfade.cli.run_source import Source
 from hushfade.cli.run_statement import Outcome, Promise
 from hushfade.cli.store_access import check_not_store, opened, reader_of, shown
 from hushfade.errors import InUse, InvalidValue, Refused
-from hushfade.records import Timed, tally
 
 if TYPE_CHECKING:
+    from hushfade.check import Signed
     from hushfade.cli.options.noise import NoiseOptions
     from hushfade.cli.options.run import (
         RunStoreOptions,
     )
     from hushfade.crossing.key_file import KeyFile
-    from hushfade.planning.plan import Plan
+    from hushfade.records import Reader as Records
+    from hushfade.records import Timed
     from hushfade.store import Reader
     from hushfade.store import Store as OpenStore
+    from hushfade.store.file_memory import Remembered
+    from hushfade.store.file_runs import NewStream
 
 
 def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -> None:
@@ -51,20 +53,25 @@ def run_store(files: Sequence[Path], options: Options, where: RunStoreOptions) -
     check_not_store(options.output.output, where.store, where.mark)
     run_checks.check_outputs(
         [path for path in inputs if path is not None],
+        # with --append, `check_replaces` decides when the plan is known
         replace(options.output, force=options.output.force or where.append),
     )
-    missing = shown(where.store) == where.store and not Path(where.store).exists()
-    if missing:
+    if shown(where.store) == where.store and not Path(where.store).exists():
         check_begins(options, name, None)  # a wrong path creates no store
-    if where.dry_run:
-        if missing:
-            _run(files, options, where, name, None)
-        else:
-            with reader_of(where.store) as reader:
-                _run(files, options, where, name, reader)
-        return
-    with _writing(where) as store:
-        _run(files, options, where, name, store, store)
+        run = _read(files, options, where, name, None)  # nor does a wrong file
+        if where.dry_run:
+            _report(run, options, None)
+            return
+        with _writing(where) as store:
+            if store.streams() or store.accounts():
+                raise InUse("another process has created the store: run the command again")
+            _commit(run, options, where, store)
+    elif where.dry_run:
+        with reader_of(where.store) as reader:
+            _report(_read(files, options, where, name, reader), options, reader)
+    else:
+        with _writing(where) as store:
+            _commit(_read(files, options, where, name, store), options, where, store)
 
 
 @contextmanager
@@ -112,15 +119,50 @@ def _check(files: Sequence[Path], options: Options, where: RunStoreOptions) -> N
         )
 
 
-def _run(
+@dataclass(frozen=True, repr=False)
+class _FilesRead:
+    """The totals of the files, and everything that the commit needs.  Private."""
+
+    series: Series
+    order: Timed
+    dataset: str
+    new: NewStream | None
+    noise: KeyFile | None
+    memory: Remembered
+    records: Records
+    totals: Signed
+    released: list[bytes]  # digests of the files, except files of which no record counts
+    replaces: bool  # whether the run may replace existing output files
+
+    @property
+    def last(self) -> int:
+        """The last step of the run."""
+        return self.series.closed + len(self.totals)
+
+    @property
+    def ends(self) -> list[int]:
+        """The ends of the steps."""
+        return [self.order.end_of(step) for step in range(1, len(self.totals) + 1)]
+
+    @property
+    def span(self) -> str:
+        """The steps of the run and their times, in words."""
+        end = stored_releases.time_text(self.ends[-1], zoned=self.order.zoned)
+        times = f"from {self.series.open_from()} to {end}"
+        return f"{_steps(self.series.closed + 1, self.last)}, {times},"
+
+
+def _read(
     files: Sequence[Path],
     options: Options,
     where: RunStoreOptions,
     name: str,
     reader: Reader | None,
-    store: OpenStore | None = None,
-) -> None:
-    """The run.  `store` is None for a dry run, and `reader` too if there is no store yet."""
+) -> _FilesRead:
+    """Read the files, and raise if the run must be refused.  `reader` is None without a store.
+
+    Nothing is written or drawn yet.
+    """
     from hushfade.store import file_runs
     from hushfade.store.file_memory import SOURCES, Remembered
 
@@ -129,74 +171,97 @@ def _run(
         series = continued(files, options, name, reader)
     else:
         series = begun(files, options, name, reader)
+    replaces = options.output.force
+    if where.append and not replaces:
+        assert options.output.output is not None
+        stream = None if series.is_new else name
+        replaces = stored_releases.check_replaces(options.output.output, series.plan, stream)
     order = next_steps(series, options.time)
     noise = _noise(options.noise, name)
-    count, first = order.steps or 0, series.closed + 1
-    check_horizon(series, count)
+    check_horizon(series, order.steps or 0)
     dataset = _dataset(series, where, reader)
+    budget = dataset_budget.of(series.plan, where, dataset, reader)
     new = None
     if series.is_new:
         settings = series.settings(dataset, keyed=noise is not None)
-        new = file_runs.NewStream(series.plan, dataset, settings)
+        new = file_runs.NewStream(series.plan, dataset, settings, budget)
+        if budget is not None:
+            dataset_budget.charged(series.plan, dataset, budget)  # before a store is created
     if reader is not None and new is not None:
         file_runs.check_new(reader, new)
     if reader is not None and noise is not None:
         file_runs.check_keyed(reader, name)
     memory = Remembered() if reader is None else file_runs.remembered(reader, name)
-    digests = [memory.digest(_content(path), SOURCES) for path in files]
+    contents = [_content(path) for path in files]
+    digests = [memory.digest(content, SOURCES) for content in contents]
     if reader is not None:
         _refuse_repeated(reader, where, name, files, digests)
+        if not where.different_records:
+            _refuse_released_elsewhere(reader, series, dataset, files, contents)
     records = series.source.reader(series.plan, order)
     records.continues = series.closed > 0
     if records.persons is not None:
         records.persons.continue_from(memory.earlier)
-    rows = [0] * len(files)
-    totals = tally(_counting(series.source, rows), records).totals
-    if digests != [memory.digest(_content(path), SOURCES) for path in files]:
+    found = series.source.tally(records)
+    if contents != [_content(path) for path in files]:
         raise Refused(
             "a file changed while hushfade read it, and nothing was released: run the command "
             "again when the file is complete"
         )
-    with_records = [digest for digest, seen in zip(digests, rows, strict=True) if seen]
+    counts = found.by_source
+    with_records = [digests[file] for file in counts if counts[file].records]
     if len(set(with_records)) < len(with_records):
         raise Refused(
             "two files have the same content, and their records would count twice: give each "
             "file once"
         )
-    ends = [order.end_of(step) for step in range(1, count + 1)]
-    last = series.closed + count
-    times = f"from {series.open_from()} to {_text(order, ends[-1])}"
-    span = f"{_steps(first, last)}, {times},"
+    run_checks.check_counted(series.source.paths, counts, allow_empty=options.records.allow_empty)
     stored_releases.form_of(series.plan, order, options.output)  # an error after the commit is late
-    if store is None:
-        console.note(f"Dry run: would release {span} of stream {name!r}.")
-        if series.is_new:
-            promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
-            promise.show(series.plan, last, options.output.confidence)
-            _report_charge(series.plan, dataset, reader)
-        else:
-            console.note("The stream is charged already: this run adds no privacy loss.")
-        console.note(f"Not for publication: {records.counts.sentence()}.")
-        return
+    released = [digests[file] for file in counts if not counts[file].all_useless]
+    return _FilesRead(
+        series, order, dataset, new, noise, memory, records, found.totals, released, replaces
+    )
+
+
+def _report(run: _FilesRead, options: Options, reader: Reader | None) -> None:
+    """Report what the run would do."""
+    series = run.series
+    console.note(f"Dry run: would release {run.span} of stream {series.name!r}.")
+    if series.is_new:
+        promise = Promise(series.plan, series.source.columns.user is not None, unsafe=False)
+        promise.show(series.plan, run.last, options.output.confidence)
+        budget = None if run.new is None else run.new.budget
+        dataset_budget.report(series.plan, run.dataset, budget, reader)
+    else:
+        console.note("The stream is charged already: this run adds no privacy loss.")
+    console.note(f"Not for publication: {run.records.counts.sentence()}.")
+
+
+def _commit(run: _FilesRead, options: Options, where: RunStoreOptions, store: OpenStore) -> None:
+    """Draw and commit the steps, and write the releases."""
+    from hushfade.store import file_runs
+    from hushfade.store.file_memory import SOURCES
+
+    series, name, count = run.series, run.series.name, len(run.totals)
     counted, stretch = [], SOURCES + 1
-    if records.persons is not None:
-        counted = records.persons.counted(count)
-        stretch = records.persons.stretch_of(count)
-    if new is not None and dataset not in store.accounts():
-        console.note(f"Adding dataset {dataset!r}: its budget is the guarantee of this plan.")
-    run = file_runs.FileRun(name, totals, ends, with_records, counted, stretch)
-    file_runs.commit(store, run, memory, new=new, noise=noise)
-    shown_as = replace(options.output, force=options.output.force or where.append)
+    if run.records.persons is not None:
+        counted = run.records.persons.counted(count)
+        stretch = run.records.persons.stretch_of(count)
+    if run.new is not None and run.new.budget is not None:
+        console.note(dataset_budget.added("Adding", series.plan, run.dataset, run.new.budget))
+    committed = file_runs.FileRun(name, run.totals, run.ends, run.released, counted, stretch)
+    file_runs.commit(store, committed, run.memory, new=run.new, noise=run.noise)
+    shown_as = replace(options.output, force=run.replaces)
     promise = Promise.of_stream(store, name)
     if not options.output.json:
-        promise.show(series.plan, last, options.output.confidence)
-        console.note(f"Committed {span} of stream {name!r}.")
+        promise.show(series.plan, run.last, options.output.confidence)
+        console.note(f"Committed {run.span} of stream {name!r}.")
     after = 0 if where.append else series.closed
     stored_releases.write(
         store, name, shown_as, after=after, suppress_below=options.statistic.suppress_below
     )
-    outcome = Outcome(series.plan, promise, records, options.output.output, None)
-    outcome.show(last - after, as_json=options.output.json)
+    outcome = Outcome(series.plan, promise, run.records, options.output.output, None)
+    outcome.show(run.last - after, as_json=options.output.json)
 
 
 def _noise(noise: NoiseOptions, name: str) -> KeyFile | None:
@@ -232,6 +297,27 @@ def _refuse_repeated(
             )
 
 
+def _refuse_released_elsewhere(
+    reader: Reader, series: Series, dataset: str, files: Sequence[Path], contents: list[bytes]
+) -> None:
+    """Raise if a stream of another dataset has released a file: no budget covers both releases."""
+    from hushfade.store import file_runs
+
+    for path, content in zip(files, contents, strict=True):
+        for other in file_runs.released_elsewhere(reader, dataset, content):
+            remedy = (
+                f"To charge both releases to one budget, give --dataset {other.dataset}"
+                if series.is_new
+                else f"Stream {series.name!r} charges dataset {dataset!r}, and that cannot change"
+            )
+            raise Refused(
+                f"stream {other.stream!r} has released the records of {path} already, in "
+                f"{_steps(other.first, other.last)}, and charged dataset {other.dataset!r}, "
+                f"not dataset {dataset!r}. {remedy}. If {path} contains different records that "
+                "happen to look the same, confirm this with --different-records"
+            )
+
+
 def _steps(first: int, last: int) -> str:
     """The steps in words.
 
@@ -241,33 +327,7 @@ def _steps(first: int, last: int) -> str:
     return f"step {first}" if first == last else f"steps {first} to {last}"
 
 
-def _report_charge(plan: Plan, dataset: str, reader: Reader | None) -> None:
-    from hushfade.cli import budget_lines
-    from hushfade.planning.charge import charge_of
-    from hushfade.privacy.account import Account
-
-    account = None if reader is None else reader.accounts().get(dataset)
-    if account is None:
-        account = Account.of(dataset, plan.guarantee, plan.every)
-        console.note(f"Would add dataset {dataset!r}: its budget is the guarantee of this plan.")
-    after = account.charged(account.spending(charge_of(plan)), plan.relation)
-    said = budget_lines.sentence(budget_lines.budget(after))
-    console.note(f"Dataset {dataset!r} after the charge of the new stream: {said}")
-
-
 def _content(path: Path) -> bytes:
     """The SHA-256 of a file.  Only its keyed digest is stored."""
     with console.reading(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
-
-
-def _counting(source: Source, rows: list[int]) -> Iterator[Any]:
-    """The batches of all files; `rows` counts the rows of each file."""
-    for place, path in enumerate(source.paths):
-        for batch in replace(source, paths=(path,)).batches():
-            rows[place] += batch.rows
-            yield batch
-
-
-def _text(order: Timed, time: int) -> str:
-    return stored_releases.time_text(time, zoned=order.zoned)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushfade.cli import console
 from hushfade.cli.options.parameters import naming_options
 from hushfade.cli.run_statement import Promise
 from hushfade.cli.run_steps import steps_document
@@ -16,6 +17,8 @@ from hushfade.releases.files import Meaning, Rows, times_written
 from hushfade.releases.statistic_rows import StatisticRows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hushfade.cli.options.run import RunOutputOptions
     from hushfade.planning.plan import Plan
     from hushfade.store import Reader
@@ -58,9 +61,9 @@ def write(
         meaning,
         steps=described,
         noise="from a secret key" if keyed else "fresh, from the operating system",
-        guarantee=promise.sentence,
-        unit=promise.unit,
-        limits=promise.limits,
+        person=promise.person,
+        epochs=promise.epochs,
+        stream=name,
     )
     target = (
         files.standard_output(meaning, form)
@@ -80,6 +83,24 @@ def write(
                 writer.write(StatisticRows(readings, ends, suppress_below))
             after = piece[-1].step
     return count
+
+
+def check_replaces(path: Path, plan: Plan, stream: str | None) -> bool:
+    """Return whether a file of releases or its companion exists.
+
+    Raise unless an existing file has releases of this stream and plan, as its companion states.
+    The stream is None if it is new: then it has no releases.
+    """
+    beside = files.companion(path)
+    for one in (path, beside):
+        if one.exists() and (stream is None or not files.describes(beside, plan, stream)):
+            whose = "" if stream is None else f", without releases of stream {stream!r}"
+            raise console.Failure(
+                f"{one} already exists{whose}: choose another --output, or use --force to replace "
+                "it",
+                console.Exit.FILE,
+            )
+    return path.exists() or beside.exists()
 
 
 def named_streams(reader: Reader) -> str:

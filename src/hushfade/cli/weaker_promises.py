@@ -5,6 +5,9 @@
                       else group privacy: (2 epsilon, (1 + e^epsilon) delta) for two successive
                       neighbours (Vadhan 2017, Lemma 2.2)
 
+A stream with several epochs has the guarantee of all of them.  For noise that is not Gaussian only
+their epsilon and delta are known, so group privacy replaces the privacy loss of larger shifts.
+
 Every number is rounded up.
 """
 
@@ -14,59 +17,62 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from hushfade.laws import Gaussian
+from hushfade.planning.epochs import Epochs
 from hushfade.planning.plan import Plan
 from hushfade.planning.shifts import cases
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import PrivacyLoss
-from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.rounding import epsilon_up, root_up, rounded_up
 
 _SAME = "at the same delta"
 
 
-def two_people(plan: Plan) -> str:
+def two_people(epochs: Epochs) -> str:
     """The guarantee for two people together, or for a record that moves to another step."""
-    if isinstance(plan.law, Gaussian):
-        return _scaled(plan.guarantee, 4)
-    epsilon, delta = plan.guarantee.epsilon, plan.guarantee.delta
-    if plan.guarantee.pure:
+    guarantee = epochs.guarantee
+    if epochs.mu is not None:
+        return _scaled(guarantee, 4)
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    if guarantee.pure:
         return f"epsilon = {rounded_up(2 * epsilon)}"
     grown = delta * (1.0 + math.exp(epsilon)) * (1.0 + 1e-12)
     return f"epsilon = {rounded_up(2 * epsilon)} at delta = {rounded_up(grown, 3)}"
 
 
-def changed_value(plan: Plan) -> str:
+def changed_value(epochs: Epochs) -> str:
     """The guarantee for a changed value, if the plan's neighbours add or remove a record."""
+    plan = epochs.plan
     grid = plan.grid
     if grid.norm is not None:
-        return _scaled(plan.guarantee, 4)
+        return _scaled(epochs.guarantee, 4)
     if grid.statistic is not None:  # another value takes from some lanes and adds to others
-        return changed_key(plan)
+        return changed_key(epochs)
     low, high = grid.low_unit, grid.high_unit
     square = Fraction((high - low) ** 2, max(abs(low), abs(high)) ** 2)
-    if isinstance(plan.law, Gaussian) or square == 1:
-        return _scaled(plan.guarantee, square)
+    if epochs.mu is not None or square == 1:
+        return _scaled(epochs.guarantee, square)
+    if epochs.several:
+        return two_people(epochs)
     return _replaced(replace(plan, grid=replace(grid, keys=None)))
 
 
-def changed_key(plan: Plan) -> str:
+def changed_key(epochs: Epochs) -> str:
     """The guarantee for a record that moves to another key with the same value."""
-    if isinstance(plan.law, Gaussian):
-        return _scaled(plan.guarantee, 2)
-    return _replaced(plan)
+    if epochs.mu is not None:
+        return _scaled(epochs.guarantee, 2)
+    return two_people(epochs) if epochs.several else _replaced(epochs.plan)
 
 
-def second_release(plan: Plan) -> str:
+def second_release(epochs: Epochs) -> str:
     """The guarantee of two releases of the same data with independent noise."""
-    if isinstance(plan.law, Gaussian):
-        return _scaled(plan.guarantee, 2)
-    twice = [
-        [Shift(shift.size, 2 * shift.times) for shift in case]
-        for case in cases(plan.guarantee, plan.grid, plan.pair)
-    ]
-    return _text(PrivacyLoss.shifted(plan.law, twice), plan.guarantee)
+    plan, guarantee = epochs.plan, epochs.guarantee
+    if epochs.mu is not None:
+        return _scaled(guarantee, 2)
+    if epochs.several:
+        at = "" if guarantee.pure else f" at delta = {rounded_up(2 * guarantee.delta, 3)}"
+        return f"epsilon = {rounded_up(2 * guarantee.epsilon)}{at}"
+    return _text(plan.privacy + plan.privacy, guarantee)
 
 
 def _replaced(plan: Plan) -> str:

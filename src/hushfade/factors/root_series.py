@@ -55,6 +55,8 @@ def window(w: int, n: int) -> Column:
     if w == 2:  # √(1+x)
         index = np.arange(n)
         return np.asarray((1.0 - 2.0 * (index % 2)) * a / (1.0 - 2.0 * index))
+    if n <= w:
+        return a
     rows = -(-n // w)
     padded = np.zeros(rows * w)
     padded[:n] = a

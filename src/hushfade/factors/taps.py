@@ -18,7 +18,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
-from hushfade.errors import InvalidValue
+from hushfade.errors import InvalidValue, Unstable
 from hushfade.factors import limit_norms, root_series
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Sealed = TypeVar("Sealed", Column, Signed)
 
 MOST_TAPS = 1 << 26  # the most taps of a plan; each lane of its stream keeps as many totals
+_LARGEST_ROOT = 1e150  # the largest coefficient of √g, so that sums of squares are finite
 LARGEST = 1 << 53  # the largest integer tap: it fits float64, and differences fit int64
 
 
@@ -278,6 +279,12 @@ class IntegerTaps(_Pieces):
 
 
 def _root(decay: Decay, n: int) -> Column:
+    if n > 2 * MOST_TAPS:
+        raise InvalidValue(
+            f"a plan must need at most {2 * MOST_TAPS} steps of the decay",
+            got=n,
+            remedy="use longer steps, or a shorter horizon or window",
+        )
     if decay.rate is None and decay.window is None:
         return _series(decay, n)
     kept = _closed(decay)  # the terms of a closed form do not depend on n
@@ -294,7 +301,14 @@ def _closed(decay: Decay) -> list[Column]:
 
 @lru_cache(maxsize=16)
 def _series(decay: Decay, n: int) -> Column:
-    return _sealed(decay.root(n))
+    with np.errstate(over="ignore", invalid="ignore"):
+        root = decay.root(n)
+    if not np.max(np.abs(root)) <= _LARGEST_ROOT:
+        raise Unstable(
+            "the square root of the weights grows beyond what a computer can represent",
+            remedy="use a decay whose weights fall, or a shorter horizon",
+        )
+    return _sealed(root)
 
 
 @lru_cache(maxsize=16)

@@ -21,6 +21,7 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.decays import Decay
+from hushfade.errors import InvalidValue
 from hushfade.factors.taps import RootTaps, blended
 from hushfade.laws import Huber
 from hushfade.numerics.cached_columns import parts, sum_of_squares
@@ -28,6 +29,7 @@ from hushfade.numerics.fast_division import quotient
 from hushfade.privacy.rounded_losses import Shift, block
 
 _SERIES = 1 << 13  # terms of g/r that are computed; later terms are proportional to √g
+_PRODUCTS = 10**7  # the most products for one more loss of a blend
 _LARGE = 6  # taps whose losses are composed one by one; the others together count as Gaussian
 _FINENESS = 0.05  # fineness of the grid for these losses
 _PARTS = 24  # c is a multiple of 1/24
@@ -134,6 +136,11 @@ class _Curve:
             index = below.astype(np.int64)
             placed = np.bincount(index, row - up, 2 * reach + 1)
             placed += np.bincount(index + 1, up, 2 * reach + 1)
+            if not len(masses) * len(placed) <= _PRODUCTS:
+                raise InvalidValue(
+                    "the privacy loss is too large to compute for a blend",
+                    remedy="use a smaller epsilon, or another law",
+                )
             for _ in range(self._lanes):
                 masses, low = np.convolve(masses, placed), low - reach
         mu = c * _UNITS * math.sqrt(self._lanes * self._rest * law.fisher_information)

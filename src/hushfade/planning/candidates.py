@@ -16,9 +16,11 @@ the same on every machine.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 from hushfade import check
 from hushfade.decays import Decay
+from hushfade.errors import InvalidValue
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization
 from hushfade.planning import refusals
@@ -52,8 +54,11 @@ def candidates(
         several.append(search.on_inputs("laplace"))
     if law in (None, "huber") and search.bounded and search.times > 1 and not guarantee.pure:
         several.append(search.on_inputs("huber"))
-    if law in (None, "huber") and search.blends and not (law is None and _hopeless(several)):
+    if law == "huber" and search.blends:
         several.append(search.blend())
+    elif law is None and search.blends and not _hopeless(several):
+        with suppress(InvalidValue):  # its loss is too large to compute: other noise is better
+            several.append(search.blend())
     if law in (None, "laplace") and search.blocks_may_win(law):
         blocks = search.blocks()
         several += [blocks] if blocks.error < min(one.error for one in several) else []

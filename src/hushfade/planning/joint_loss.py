@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -11,7 +10,6 @@ from hushfade.planning.plan import Plan
 from hushfade.privacy.loss import composed
 
 MOST = 100  # the largest number of plans
-MOST_CASES = 64  # combinations of worst cases for which losses are computed
 
 
 def composed_epsilon(plans: Sequence[Plan], delta: float) -> float:
@@ -24,11 +22,3 @@ def composed_epsilon(plans: Sequence[Plan], delta: float) -> float:
     total = sum(map(Fraction, parts))
     nearest = float(total)
     return nearest if Fraction(nearest) >= total else math.nextafter(nearest, math.inf)
-
-
-def worst_cases(plans: Sequence[Plan]) -> int:
-    """The number of combinations of the plans' worst cases; equal plans are interchangeable."""
-    several = Counter(made.privacy for made in plans)
-    return math.prod(
-        math.comb(times + len(loss.cases) - 1, times) for loss, times in several.items()
-    )

@@ -27,7 +27,7 @@ from fractions import Fraction
 from hushfade import check, duration
 from hushfade.decays import Decay
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
-from hushfade.planning.joint_loss import MOST, MOST_CASES, composed_epsilon, worst_cases
+from hushfade.planning.joint_loss import MOST, composed_epsilon
 from hushfade.planning.mechanism_names import mechanism_name
 from hushfade.planning.mechanism_search import LawName, settled
 from hushfade.planning.plan import Plan
@@ -60,16 +60,8 @@ class JointPlan:
 
     @property
     def privacy(self) -> PrivacyLoss:
-        """The privacy loss of one record or person in all series together.
-
-        If the worst cases of many plans have too many combinations, each pure plan is represented
-        by its epsilon alone.  The result is an upper bound, and exact at delta = 0, where epsilons
-        add up.
-        """
-        losses = [made.privacy for made in self.plans]
-        if worst_cases(self.plans) > MOST_CASES:
-            losses = [loss.in_one_case() for loss in losses]
-        return composed(losses)
+        """The privacy loss of one record or person in all series together."""
+        return composed(made.privacy for made in self.plans)
 
     @property
     def sentence(self) -> str:
@@ -107,9 +99,11 @@ def plan_together(
     Series may have different step lengths, such as an hour and a day, if the guarantee is for one
     record.  Limits per person count in steps, so they require one step length for all series.
 
-    Guarantee: all series together have `guarantee`, if every plan is used once and the change of a
-    record in all series is fixed when it arrives.  All plans must be fixed in advance.  A plan that
-    is chosen after a release of another plan is a separate charge.
+    Guarantee: all series together have `guarantee`, if every plan is used once.  Records may depend
+    on earlier releases of all series, and so may the way in which a person's records differ between
+    neighbouring streams: each plan has one dominating pair (docs/explanation/composition.md).  All
+    plans must be fixed in advance.  A plan that is chosen after a release of another plan is a
+    separate charge.
 
     >>> from hushfade import Exponential, Guarantee, SlidingWindow
     >>> both = plan_together(
@@ -259,8 +253,6 @@ class _Search:
                 replace(whole, epsilon=scale * share * epsilon, delta=each) for share in shares
             ]
             plans = self._plans(parts)
-            if delta > 0.0 and worst_cases(plans) > MOST_CASES:
-                return None
             if all(made.law.name == "gaussian" for made in plans):
                 return None  # `_gaussian` divides mu² better
             over = composed_epsilon(plans, delta) / epsilon - 1.0

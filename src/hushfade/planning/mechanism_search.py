@@ -32,6 +32,8 @@ _TINY = 5.0  # from this ε/μ on, delta is so small that block sums may have le
 _SHORT = 16.0  # up to this Σ f_k² the memory is so short that block sums cannot have less error
 _GAINS = 1 << 14  # the longest horizon for which the search tries a gain per step
 _UNITS = 1 << 24  # units per largest change, to which the search rounds shifts
+_WEIGHTS = 1 << 14  # the first weights, whose size the search checks
+_LEAST_FIRST, _LARGEST = 1e-140, 1e140  # the least first weight, and the largest weight
 _KAPPAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _GROUPS = 20  # groups of taps of similar size
 
@@ -64,6 +66,13 @@ class Search:
         self.decay, self.guarantee, self.grid, self.horizon = decay, guarantee, grid, horizon
         self.expect = expect
         self.steps = compared_steps(decay, horizon)
+        weights = decay.weights(min(self.steps, _WEIGHTS))
+        if not (weights[0] >= _LEAST_FIRST and np.max(np.abs(weights)) <= _LARGEST):
+            raise InvalidValue(
+                f"must have weights that start with at least {_LEAST_FIRST:g}, and are at "
+                f"most {_LARGEST:g} in size, so that sums of squares are finite",
+                argument="decay",
+            )
         self.times = repetitions(guarantee, horizon)
         self.changes = changes(guarantee, grid, self.times) if grid.norm is None else []
         lasting = horizon is not None or decay.horizon_free

@@ -31,6 +31,7 @@ from hushfade.private.grid import Grid
 _BITS = 48
 _LADDER = 12  # bits, after the first, of a slope that follows from a bound on the loss
 STEEPEST = 64.0  # slope of Laplace noise: a table of steeper noise would hold a single 0
+_LEAST, _MOST = 2.0**-48, 2.0**10  # the range of the slopes that the search tries
 _MARGIN = 2.0**-20  # relative margin by which a plan stays below δ
 _RATE = 30.0  # first guess of d ln δ / d ln slope
 _APART = 64  # slopes on the ladder between two coarse bounds
@@ -147,19 +148,25 @@ def _steepest(
     The search does not try the next slope if the measured rate shows that it is too steep.
     """
     wanted = math.log(guarantee.delta) + math.log1p(-_MARGIN)
-    index = _index(guess)
+    beyond = _index(_MOST)
+    index = min(_index(guess), beyond - 1)
     rate = _coarse_rate(law, cases, guarantee, index)
     accepted: int | None = None
-    rejected: int | None = None
+    rejected = beyond
     last: tuple[int, float] | None = None
-    while accepted is None or rejected is None or rejected - accepted > 1:
+    while accepted is None or rejected - accepted > 1:
+        if not _on_ladder(index) >= _LEAST:
+            raise InvalidValue(
+                "epsilon and delta must allow noise that fits the grid of the records",
+                remedy="give a larger resolution, epsilon or delta, or use the law 'gaussian'",
+            )
         bound = _delta(law(_on_ladder(index)), cases, guarantee)
         excess = math.log(max(bound, 1e-320)) - wanted
         measured = last is not None and index != last[0]
         if last is not None and measured:
             rate = max((excess - last[1]) / (index - last[0]), rate / 8.0)
         last = index, excess
-        if excess > 0.0:
+        if not excess <= 0.0:  # also if the bound is not a number
             rejected = index
         else:
             accepted = index
@@ -168,9 +175,9 @@ def _steepest(
         new = index - math.ceil(max(-4096.0, min(4096.0, excess / rate)))
         if accepted is not None and new <= accepted:
             new = accepted + 1
-        if rejected is not None and new >= rejected:
+        if new >= rejected:
             new = rejected - 1
-        if accepted is not None and rejected is not None and not accepted < new < rejected:
+        if accepted is not None and not accepted < new < rejected:
             new = (accepted + rejected) // 2
         index = new
     return _on_ladder(accepted)

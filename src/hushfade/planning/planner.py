@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Literal, get_args
@@ -17,7 +17,7 @@ from hushfade.errors import InvalidType, InvalidValue, Unstable
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import IntegerTaps
-from hushfade.laws import Law
+from hushfade.laws import Gaussian, Law
 from hushfade.planning import noise_scale
 from hushfade.planning.candidates import candidates, given
 from hushfade.planning.exact_factors import Method
@@ -42,6 +42,7 @@ from hushfade.public.statistics import (
 )
 
 _FINEST = 2.0**-6  # the largest slope of Huber's law per unit of the noise grid
+_CHECKED = 16  # steps whose errors a plan must have
 _CLOSE = 1.05  # errors within this factor are compared once more, with integer taps
 _EQUAL = 1.0101  # errors within this factor count as equal
 _STATISTICS = (Count, Histogram, Mean, Quantiles, Ratio, Share, Sum, Variance)
@@ -128,12 +129,26 @@ def plan(
         duration.check_zone(step)
     if guarantee.protects.period is not None:
         duration.check_zone(guarantee.protects.period, name="period")
-    if isinstance(method, str) and method == "best":
-        several = candidates(decay, guarantee, grid, horizon, law, expect)
-    else:
-        several = [given(decay, guarantee, grid, horizon, method, law, expect)]
-    made = _made(decay, guarantee, grid, several)
+    with _computable():
+        if isinstance(method, str) and method == "best":
+            several = candidates(decay, guarantee, grid, horizon, law, expect)
+        else:
+            several = [given(decay, guarantee, grid, horizon, method, law, expect)]
+        made = _made(decay, guarantee, grid, several)
     return made if step is None else replace(made, every=step)
+
+
+@contextmanager
+def _computable() -> Iterator[None]:
+    """A context in which numbers that exceed float64 raise InvalidValue."""
+    try:
+        yield
+    except ArithmeticError:
+        raise InvalidValue(
+            "the arguments lead to numbers that a computer cannot represent",
+            remedy="use a less extreme epsilon, delta, horizon or decay, or records in another "
+            "unit",
+        ) from None
 
 
 def _of_statistic(
@@ -183,12 +198,13 @@ def compared_plans(
     grid = grid_of(
         guarantee, low=low, high=high, keys=None, width=None, norm=None, resolution=resolution
     )
-    several = candidates(decay, guarantee, grid, horizon, law)
-    best = _made(decay, guarantee, grid, several)
+    with _computable():
+        several = candidates(decay, guarantee, grid, horizon, law)
+        best = _made(decay, guarantee, grid, several)
     yield best
     for one in several:
         if (one.method, one.law) != (best.method, best.law.name):
-            with suppress(InvalidValue):
+            with suppress(InvalidValue), _computable():
                 yield _made(decay, guarantee, grid, [one])
 
 
@@ -230,9 +246,21 @@ def _plan(
         for one in (chosen, *others)
         if not math.isnan(one.error)
     )
-    return sized(
-        Plan(decay, guarantee, grid, pair.horizon, chosen.method, pair, law, loss, considered)
-    )
+    made = Plan(decay, guarantee, grid, pair.horizon, chosen.method, pair, law, loss, considered)
+    return _kept(sized(made))
+
+
+def _kept(plan: Plan) -> Plan:
+    """The plan, if its noise keeps its guarantee and has a finite size; raises otherwise."""
+    guarantee, last = plan.guarantee, min(plan.horizon or _CHECKED, _CHECKED)
+    if (
+        not isinstance(plan.law, Gaussian)  # which follows from mu, with fractions
+        and not plan.privacy.delta(float(guarantee.epsilon)) <= guarantee.delta
+    ):
+        raise InvalidValue("no noise that keeps epsilon and delta was found")
+    if not 0.0 < plan.max_stddev(last) < math.inf:
+        raise InvalidValue("the standard deviation of the error must be positive and finite")
+    return plan
 
 
 def _on_inputs(chosen: Candidate) -> IntegerFactorization:

@@ -1,8 +1,8 @@
 """The privacy loss of a record as it ages, and of a stream as it runs.
 
 A record shifts the noisy values of its own step and of later steps, as far as the taps reach.  With
-noise on the inputs, the first release reveals everything.  With the square root, every further
-release reveals more.
+noise on the inputs, the first release has the whole privacy loss of the record.  With the square
+root, every further release reveals more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import Case, PrivacyLoss
 from hushfade.privacy.rounding import root_up, rounded_up
-from hushfade.privacy.unit import Person, Record, Unit
+from hushfade.privacy.unit import Person, Record, Relation, Unit
+from hushfade.privacy.unit_words import one_stretch
 
 if TYPE_CHECKING:
     from hushfade.planning.planned_mechanism import PlannedMechanism
@@ -126,13 +127,14 @@ def sentences(plan: PlannedMechanism) -> list[str]:
     >>> from hushfade import Guarantee, SlidingWindow, plan
     >>> for sentence in sentences(plan(SlidingWindow(length=7), Guarantee(epsilon=1, delta=0))):
     ...     print(sentence)
-    A record reveals everything, epsilon = 1, in the release of its own step.
+    The whole privacy loss of a record, epsilon = 1, is spent in the release of its own step.
     Later releases reveal nothing more about it.
     """
     guarantee = plan.guarantee
-    reveals, own, has, it = "A record reveals", "its own step", "It has", "it"
+    one, reveals, own, has, it = "a record", "A record reveals", "its own step", "It has", "it"
     if guarantee.protects.records_per_step > 1:
-        reveals, own = "The records of one person in one step reveal", "that step"
+        one = "the records of one person in one step"
+        reveals, own = f"{one.capitalize()} reveal", "that step"
         has, it = "They have", "them"
     first, *later = milestones(plan)
     delta = "" if guarantee.pure else f" at delta = {rounded_up(guarantee.delta, 3)}"
@@ -144,12 +146,12 @@ def sentences(plan: PlannedMechanism) -> list[str]:
             f"{has} revealed {', and '.join(grown)}.",
         ]
     else:
-        lines = [f"{reveals} everything, {epsilon}, in the release of {own}."]
+        lines = [f"The whole privacy loss of {one}, {epsilon}, is spent in the release of {own}."]
     if last_age(plan) != plan.horizon and not isinstance(plan.pair, BlockSums):
         lines.append(f"Later releases reveal nothing more about {it}.")
     if guarantee.protects.steps > 1:
         lines.append(
-            f"{_together(guarantee)} together reveal at most epsilon = "
+            f"{_together(plan.relation)} together reveal at most epsilon = "
             f"{rounded_up(guarantee.epsilon)}{delta}."
         )
     return lines
@@ -161,10 +163,10 @@ def _in_one_step(guarantee: Guarantee) -> Unit:
     return Record() if most == 1 else Person(records_per_step=most)
 
 
-def _together(guarantee: Guarantee) -> str:
-    if guarantee.relation.lifelong:
-        return "All records of one person"
-    return "The records of one person that the guarantee covers"
+def _together(relation: Relation) -> str:
+    if relation.lifelong:
+        return "All counted records of one person"
+    return f"A person's records from {one_stretch(relation)}"
 
 
 def _loss(plan: PlannedMechanism, guarantee: Guarantee, pair: IntegerFactorization) -> PrivacyLoss:

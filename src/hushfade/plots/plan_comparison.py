@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
 
 STEPS = 1000  # without a horizon
 COLUMNS = 400  # of a panel
 
 
-def plans(plans: Mapping[str, Plan], steps: int | None = None) -> Figure:
+def plans(
+    plans: Mapping[str, Plan],
+    steps: int | None = None,
+    *,
+    guarantees: Mapping[str, Guarantee] | None = None,
+) -> Figure:
     """A figure of the plans' standard deviations over time, with one row per plan.
 
     A row has the noise distribution, the largest error, the proven minimum of any Gaussian
@@ -34,12 +40,13 @@ def plans(plans: Mapping[str, Plan], steps: int | None = None) -> Figure:
         raise InvalidValue("plans must contain at least one plan", got="none")
     longest = max(plan.horizon or STEPS for plan in plans.values())
     n = longest if steps is None else check.count(steps=steps)
-    kinds = {style.terms(plan.decay, plan.guarantee) for plan in plans.values()}
+    promised = {name: plan.guarantee for name, plan in plans.items()} | dict(guarantees or {})
+    kinds = {style.terms(plan.decay, promised[name]) for name, plan in plans.items()}
     tall = len(plans) * (0.34 if len(kinds) == 1 else 0.62)
     figure = style.figure(9.5, 5.0 + tall)
     above, below = figure.subplots(2, 1, height_ratios=[3.0, 0.2 + tall])
     draw_errors(above, plans, n)
-    _draw_rows(below, plans, n, told=len(kinds) > 1)
+    _draw_rows(below, plans, n, promised if len(kinds) > 1 else None)
     terms = kinds.pop() if len(kinds) == 1 else "decay, epsilon and delta: see the rows below"
     count = "1 plan" if len(plans) == 1 else f"{len(plans)} plans"
     style.headline(figure, f"{count} over {n} steps" if n > 1 else f"{count}, step 1", terms)
@@ -107,8 +114,13 @@ def least(plan: Plan, n: int) -> float | None:
     return plan.max_stddev(n) / plan.certificate(n).ratio
 
 
-def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> None:
-    """Draw one row per plan in the style of its line.  The names serve as the legend."""
+def _draw_rows(
+    axes: Axes, plans: Mapping[str, Plan], n: int, promised: Mapping[str, Guarantee] | None
+) -> None:
+    """Draw one row per plan in the style of its line.  The names serve as the legend.
+
+    `promised` are the guarantees that the rows show; None if they do not show them.
+    """
     largest = [plan.max_stddev(_steps(plan, n)) for plan in plans.values()]
     lows = [least(plan, n) for plan in plans.values()]
     shown = largest + [low for low in lows if low is not None]
@@ -139,10 +151,10 @@ def _draw_rows(axes: Axes, plans: Mapping[str, Plan], n: int, *, told: bool) -> 
             fontsize=style.SMALL,
         )
     names = [f"{style.short(name, 40)}, {plan.law.name}" for name, plan in plans.items()]
-    if told:
+    if promised is not None:
         names = [
-            f"{name}\n{style.terms(plan.decay, None)}\n{style.terms(None, plan.guarantee)}"
-            for name, plan in zip(names, plans.values(), strict=True)
+            f"{shown}\n{style.terms(plan.decay, None)}\n{style.terms(None, promised[name])}"
+            for shown, (name, plan) in zip(names, plans.items(), strict=True)
         ]
     axes.set_yticks(range(len(plans)), names, parse_math=False)
     axes.set_ylim(len(plans) - 0.5, -0.5)

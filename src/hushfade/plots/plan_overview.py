@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hushfade.planning import privacy_over_time
+from hushfade.planning.epochs import Epochs
 from hushfade.planning.mechanism_names import choice, mechanism_name
 from hushfade.planning.summary import lower_bounds
 from hushfade.plots import style
@@ -18,26 +19,34 @@ if TYPE_CHECKING:
     from hushfade.planning.plan import Plan
 
 
-def overview(plan: Plan) -> Figure:
+def overview(plan: Plan, epochs: Epochs | None = None) -> Figure:
     """A figure of a plan: four panels, and its guarantee, privacy loss and mechanism in words.
 
-    The error covers the horizon, or 1000 steps without a horizon.
+    The error covers the horizon, or 1000 steps without a horizon.  `epochs` is the
+    guarantee of a stream in a store.
 
-    Guarantee: the plan's guarantee, in the words below the panels.
+    Guarantee: the plan's guarantee, or the guarantee of all epochs, in the words below the panels.
     """
+    if epochs is None:
+        epochs = Epochs.one(plan)
     n = plan.horizon or STEPS
     figure = style.figure(11.5, 9.8)
     (above, beside), (left, right) = figure.subplots(2, 2)
     draw_taps(above, plan)
     draw_record(beside, plan)
     draw_errors(left, {"standard deviation of the error": plan}, n)
-    draw_curves(right, plan)
+    draw_curves(right, epochs)
     far = "for ever" if plan.horizon is None else f"horizon {plan.horizon}"
     title = f"Plan: {mechanism_name(plan.method, plan.law.name)}, {far}"
-    style.headline(figure, title, style.terms(plan.decay, plan.guarantee))
+    style.headline(figure, title, style.terms(plan.decay, epochs.guarantee))
     revealed = " ".join(privacy_over_time.sentences(plan))
+    if epochs.several:
+        revealed = (
+            f"This is the guarantee of {epochs.count} epochs of the stream together. The bounds on "
+            "the error are for the guarantee of a single epoch."
+        )
     words = (
-        plan.guarantee.sentence(every=plan.every),
+        epochs.guarantee.sentence(every=plan.every),
         revealed,
         choice(plan),
         *lower_bounds(plan, n),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.laws import Gaussian
 from hushfade.plots import style
 from hushfade.privacy.epsilon_search import epsilon_of_loss
 from hushfade.privacy.guarantee import epsilon_of
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hushfade.planning.plan import Plan
+    from hushfade.planning.epochs import Epochs
     from hushfade.privacy.guarantee import Guarantee
     from hushfade.privacy.loss import PrivacyLoss
 
@@ -46,13 +45,20 @@ def privacy(guarantee: Guarantee) -> Figure:
     return figure
 
 
-def draw_curves(axes: Axes, plan: Plan) -> None:
-    """Draw the curves and marks of a plan's privacy loss, with a legend below the axes."""
-    if isinstance(plan.law, Gaussian):
-        _draw_gaussian(axes, plan.guarantee)
+def draw_curves(axes: Axes, epochs: Epochs) -> None:
+    """Draw the curves and marks of a stream's privacy loss, with a legend below the axes."""
+    guarantee = epochs.guarantee
+    if epochs.mu is not None:
+        _draw_gaussian(axes, guarantee)
+    elif epochs.several:  # only the sum of the charges is known
+        far = _ends(guarantee)[1]
+        deltas = np.array([float(guarantee.delta) or _ends(guarantee)[0], far])
+        label = f"{epochs.count} epochs: epsilon = {rounded_up(guarantee.epsilon, 3)}"
+        curve = np.full(2, float(guarantee.epsilon))
+        _draw(axes, 0, deltas, curve, label, guarantee, float(guarantee.epsilon))
     else:
-        _draw_losses(axes, plan.guarantee, plan.privacy)
-    _finish(axes, plan.guarantee)
+        _draw_losses(axes, guarantee, epochs.plan.privacy)
+    _finish(axes, guarantee)
 
 
 def _draw_gaussian(axes: Axes, guarantee: Guarantee) -> None:

@@ -15,6 +15,7 @@ from hushfade import check
 from hushfade.check import Column, Matrix
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.plots import style, thinning
+from hushfade.plots.release_columns import release_columns
 from hushfade.public.error_distribution import normal_multiple
 
 if TYPE_CHECKING:
@@ -29,26 +30,33 @@ COLUMNS = 600  # of a figure, shared by panels side by side: fewer than its pixe
 
 
 def series(
-    times: ArrayLike | Sequence[date],
-    values: ArrayLike,
-    stddevs: ArrayLike,
+    times: Any,
+    values: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
     *,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
     keys: Sequence[str] | None = None,
     decay: Decay | None = None,
     guarantee: Guarantee | None = None,
     label: str = "decayed sum",
     confidence: float = 0.95,
-    margins: ArrayLike | None = None,
     truth: ArrayLike | None = None,
     time_label: str | None = None,
 ) -> Figure:
-    """A figure of the released values with their interval, value ± margin, at each time.
+    """A figure of the released values with their intervals, from lower to upper, at each time.
 
-    `times` are n step numbers or n dates and times, not decreasing.  `values` and `truth` have the
-    shape (n,) or (n, keys).  `stddevs` has the shape (n,), the same for all keys.  `margins` has
-    the shape (n,): `plan.margins(n, confidence)`.  Without margins the errors are assumed to be
-    normal, which is true for Gaussian noise.  Draw `truth` only if the records are public.  Arrays
-    may be from numpy, pandas or Polars.
+    `times` are n step numbers or n dates and times, not decreasing.  `values`, `lower`, `upper` and
+    `truth` have the shape (n,) or (n, keys).  Releases have these ends for every noise law, such as
+    values ± `plan.margins(n, confidence)`.  `confidence` is the confidence of the ends.
+
+    A frame of releases from pandas or Polars may replace times, values and ends: `series(frame)`.
+    It has the columns of a file of releases.
+
+    `stddevs`, of the shape (n,), may replace the ends.  Then the intervals assume normal errors,
+    which is true for Gaussian noise only, and the figure says so.
+
+    Draw `truth` only if the records are public.  Arrays may be from numpy, pandas or Polars.
 
     The figure shows the first 12 keys.  Panels share the vertical scale, unless the range of a key
     is less than an eighth of the whole range; then the figure says so.  With more than 2400 points
@@ -56,20 +64,17 @@ def series(
     point, and the widest band.
     """
     confidence = check.probability(confidence=confidence)
+    if values is None:
+        if not (stddevs is lower is upper is keys is None):
+            raise InvalidType("a frame of releases has the values, their ends and the keys itself")
+        times, values, lower, upper, keys = release_columns(times)
     clock = _clock(times)
-    released, s = _columns(values=values), check.coefficients(stddevs=stddevs)
-    margin = normal_multiple(confidence) * s
-    if margins is not None:
-        margin = check.coefficients(margins=margins)
-    lengths = (("values", len(released)), ("stddevs", len(s)), ("margins", len(margin)))
-    for name, length in lengths:
-        if length != len(clock.x):
-            raise InvalidValue(
-                f"must have one row per time, {len(clock.x)}", argument=name, got=length
-            )
-    for name, column in (("stddevs", s), ("margins", margin)):
-        if not float(np.min(column)) >= 0:
-            raise InvalidValue("must be >= 0", argument=name, got=repr(float(np.min(column))))
+    released = _columns(values=values)
+    if len(released) != len(clock.x):
+        raise InvalidValue(
+            f"must have one row per time, {len(clock.x)}", argument="values", got=len(released)
+        )
+    low, high = _ends(released, stddevs, lower, upper, confidence)
     true = None if truth is None else _columns(truth=truth)
     if true is not None and true.shape != released.shape:
         raise InvalidValue(f"truth must have the shape {released.shape}", got=true.shape)
@@ -80,12 +85,13 @@ def series(
     across = 1 if shown <= 3 else 2 if shown <= 8 else 3
     down = math.ceil(shown / across)
     figure = style.figure(9.0 if across < 3 else 12.0, 2.8 + 2.0 * down)
-    alike = _alike(released[:, :shown], margin)
+    alike = _alike(low[:, :shown], high[:, :shown])
     panels = figure.subplots(down, across, sharex=True, sharey=alike, squeeze=False).ravel()
     for place, axes in enumerate(panels[:shown]):
         one = None if true is None else true[:, place]
         columns = COLUMNS // across
-        _draw(axes, clock.x, released[:, place], margin, one, chance, columns=columns)
+        ends = low[:, place], high[:, place]
+        _draw(axes, clock.x, released[:, place], *ends, one, chance, columns=columns)
         lowest = place + across >= shown
         style.tidy(
             axes,
@@ -99,6 +105,7 @@ def series(
     figure.supylabel(label, fontsize=style.LABEL, parse_math=False)
     style.legend_below(figure, panels[0])
     notes = [f"The first {shown} of {len(names)} keys."] if shown < len(names) else []
+    notes += [] if stddevs is None else ["Normal errors assumed, as with Gaussian noise."]
     notes += [] if alike else ["Each panel has its own vertical scale."]
     title = f"Released {label}, with {chance} intervals"
     style.headline(figure, style.short(title, 100), style.terms(decay, guarantee), " ".join(notes))
@@ -109,14 +116,14 @@ def _draw(
     axes: Axes,
     x: Column,
     value: Column,
-    margin: Column,
+    low: Column,
+    high: Column,
     true: Column | None,
     chance: str,
     *,
     columns: int,
 ) -> None:
     band = f"{chance} interval, for each step separately"
-    low, high = value - margin, value + margin
     edges = thinning.envelope(x, low, high, columns=columns)
     style.band(axes, *edges, colour=style.BLUE, label=band)
     few, crowded = len(x) <= 40, len(x) > columns
@@ -238,9 +245,44 @@ def _names(keys: Sequence[str] | None, count: int) -> list[str]:
     return list(keys)
 
 
-def _alike(released: Matrix, margin: Column) -> bool:
+def _ends(
+    released: Matrix,
+    stddevs: ArrayLike | None,
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
+    confidence: float,
+) -> tuple[Matrix, Matrix]:
+    """The ends of the intervals, as they are given or from standard deviations."""
+    if stddevs is None:
+        if lower is None or upper is None:
+            raise InvalidType(
+                "series needs lower and upper, the ends of the intervals",
+                remedy="they are values - margins and values + margins of plan.margins(n)",
+            )
+        low, high = _columns(lower=lower), _columns(upper=upper)
+        for name, end in (("lower", low), ("upper", high)):
+            if end.shape != released.shape:
+                raise InvalidValue(
+                    f"must have the shape of values, {released.shape}", argument=name, got=end.shape
+                )
+        if not bool(np.all(low <= high)):
+            raise InvalidValue("lower must be at most upper in every row")
+        return low, high
+    if lower is not None or upper is not None:
+        raise InvalidType("stddevs cannot be combined with lower and upper")
+    s = check.coefficients(stddevs=stddevs)
+    if len(s) != len(released):
+        raise InvalidValue(
+            f"must have one row per time, {len(released)}", argument="stddevs", got=len(s)
+        )
+    if not float(np.min(s)) >= 0:
+        raise InvalidValue("must be >= 0", argument="stddevs", got=repr(float(np.min(s))))
+    margin = (normal_multiple(confidence) * s)[:, None]
+    return released - margin, released + margin
+
+
+def _alike(low: Matrix, high: Matrix) -> bool:
     """Whether all panels share a scale: each has at least an eighth of the whole range."""
-    low, high = released - margin[:, None], released + margin[:, None]
     spans = np.max(high, axis=0) - np.min(low, axis=0)
     whole = float(np.max(high) - np.min(low))
     return len(spans) == 1 or whole <= 8.0 * float(np.min(spans))

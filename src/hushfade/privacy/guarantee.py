@@ -43,6 +43,9 @@ __all__ = [
 
 Neighbours = Literal["add_remove", "replace"]
 
+_EPSILONS = 1e-12, 1e130  # the least and the largest epsilon
+_MUS = 1e-5, 1e60  # the least and the largest mu
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -71,7 +74,7 @@ class Guarantee:
     declared_rho: float | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        check.positive(epsilon=self.epsilon)
+        _within(_EPSILONS, epsilon=self.epsilon)
         if not self.pure:
             if not 0 < check.real(delta=self.delta) < 1:
                 raise InvalidValue("must be in [0, 1)", argument="delta", got=repr(self.delta))
@@ -120,9 +123,9 @@ class Guarantee:
         if self.pure:
             raise InvalidValue("must be > 0 for Gaussian noise", argument="delta", got=0)
         if self.declared_mu is not None:
-            return check.positive(mu=self.declared_mu)
+            return _within(_MUS, mu=self.declared_mu)
         if self.declared_rho is not None:
-            return root_down(2 * Fraction(check.positive(rho=self.declared_rho)))
+            return _mu_of_rho(self.declared_rho)
         return mu_of(float(self.epsilon), float(self.delta))
 
     @classmethod
@@ -136,7 +139,7 @@ class Guarantee:
     ) -> Guarantee:
         """The guarantee of Gaussian differential privacy `mu`, with epsilon computed at `delta`."""
         return cls(
-            _translated(check.positive(mu=mu), delta),
+            _translated(_within(_MUS, mu=mu), delta),
             delta,
             neighbours,
             protects,
@@ -153,7 +156,7 @@ class Guarantee:
         protects: Unit = RECORD,
     ) -> Guarantee:
         """The guarantee of rho-zCDP, kept by Gaussian noise with mu = √(2 rho)."""
-        mu = root_down(2 * Fraction(check.positive(rho=rho)))
+        mu = _mu_of_rho(rho)
         return cls(
             _translated(mu, delta),
             delta,
@@ -301,6 +304,21 @@ def composed_mu(parts: Iterable[Guarantee | float]) -> float:
         )
     mus = [part.mu if isinstance(part, Guarantee) else check.positive(mu=part) for part in several]
     return root_up(sum((Fraction(mu) ** 2 for mu in mus), Fraction(0)))
+
+
+def _within(limits: tuple[float, float], **argument: float) -> float:
+    """The single keyword's value as a float, if it is within the limits."""
+    number, (least, most) = check.positive(**argument), limits
+    if not least <= number <= most:
+        ((name, value),) = argument.items()
+        raise InvalidValue(f"must be from {least:g} to {most:g}", argument=name, got=repr(value))
+    return number
+
+
+def _mu_of_rho(rho: float) -> float:
+    """The mu of rho-zCDP, rounded down."""
+    limits = _MUS[0] ** 2 / 2.0, _MUS[1] ** 2 / 2.0
+    return root_down(2 * Fraction(_within(limits, rho=rho)))
 
 
 def _translated(mu: float, delta: float) -> float:

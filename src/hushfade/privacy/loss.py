@@ -2,11 +2,18 @@
 
 A mechanism has one or more worst cases.  A case is Gaussian noise with some μ, shifts of noise with
 other laws, or both.  For each ε, δ(ε) of the mechanism is the largest δ(ε) of its cases.
+
+Several mechanisms compose if each of them has one dominating pair of distributions.  An adversary
+who sees the releases of one mechanism may then choose the case of the next one.  The largest δ(ε)
+over all fixed combinations of cases is too small against this adversary.  So a mechanism with
+several cases becomes a `Choice` when it is added to another one.  The curve of a choice is the
+largest δ(ε) of its cases at every ε, and belongs to one dominating pair (`loss_distribution`).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +22,7 @@ from typing import NamedTuple
 
 from hushfade import check
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.laws import Gaussian, Laplace, Law
+from hushfade.laws import Gaussian, Law
 from hushfade.privacy.calibration import delta_above, epsilon_of
 from hushfade.privacy.loss_distribution import LEAST, Losses
 from hushfade.privacy.rounded_losses import Shift
@@ -33,16 +40,31 @@ class Shifted(NamedTuple):
     shifts: tuple[Shift, ...]
 
 
+class Choice(NamedTuple):
+    """Cases of which each of `times` mechanisms may have any, also one that depends on releases."""
+
+    cases: tuple[Case, ...]
+    times: int
+
+
 @dataclass(frozen=True)
 class Case:
-    """The shifts of one worst case: Gaussian noise by mu, and noise of other laws."""
+    """One worst case: Gaussian noise shifted by mu, shifted noise of other laws, and choices."""
 
     mu: float = 0.0
     shifted: tuple[Shifted, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
     def __add__(self, other: Case) -> Case:
         mu = root_up(Fraction(self.mu) ** 2 + Fraction(other.mu) ** 2)
-        return Case(mu, _merged(self.shifted + other.shifted))
+        return Case(
+            mu, _merged(self.shifted + other.shifted), _counted(self.choices, other.choices)
+        )
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the case consists of Gaussian noise alone, or of nothing."""
+        return not self.shifted and not self.choices
 
     @cached_property
     def losses(self) -> Losses:
@@ -50,11 +72,12 @@ class Case:
         parts: list[tuple[Law, Iterable[Shift]]] = [(law, shifts) for law, shifts in self.shifted]
         if self.mu > 0:
             parts.append((Gaussian(float(_SCALE)), [Shift(math.ceil(self.mu * _SCALE), 1)]))
-        return Losses(parts)
+        several = [([case.losses for case in cases], times) for cases, times in self.choices]
+        return Losses(parts, choices=several)
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on δ(ε)."""
-        if not self.shifted:
+        if self.gaussian:
             if not self.mu > 0:
                 return 0.0
             return max(float(delta_above(epsilon, self.mu)) * (1 + 2.0**-50), LEAST)
@@ -62,9 +85,12 @@ class Case:
 
     def epsilon(self, delta: float) -> float:
         """An upper bound on ε(δ)."""
-        if self.shifted or delta <= 0:
+        if not self.gaussian or delta <= 0:
             return self.losses.epsilon(delta)
         return epsilon_of(self.mu, delta) if self.mu > 0 else 0.0
+
+
+_NOTHING = (Case(),)  # the cases of a mechanism without any loss
 
 
 def _merged(several: tuple[Shifted, ...]) -> tuple[Shifted, ...]:
@@ -80,13 +106,22 @@ def _merged(several: tuple[Shifted, ...]) -> tuple[Shifted, ...]:
     )
 
 
+def _counted(*several: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    """All choices, with one entry per set of cases."""
+    counts: Counter[tuple[Case, ...]] = Counter()
+    for choices in several:
+        for cases, times in choices:
+            counts[cases] += times
+    return tuple(Choice(cases, times) for cases, times in counts.items())
+
+
 @dataclass(frozen=True)
 class PrivacyLoss:
     """The privacy loss of one record, or one person, to an observer of all releases.
 
     Guarantee: `epsilon` and `delta` are upper bounds that include their own numerical errors.
     `a + b` is the loss of two mechanisms on the same data whose plans were fixed before either
-    released anything.
+    released anything.  It holds even if the records of one depend on releases of the other.
 
     >>> once = PrivacyLoss.gaussian(0.3)
     >>> round(once.epsilon(1e-6), 4), round((once + once).epsilon(1e-6), 4)
@@ -123,24 +158,6 @@ class PrivacyLoss:
             raise InvalidValue("must be >= 0", argument="epsilon", got=repr(epsilon))
         return max(case.delta(epsilon) for case in self.cases)
 
-    def in_one_case(self) -> PrivacyLoss:
-        """An upper bound that has a single case: the same ε at δ = 0, and less detail for δ > 0.
-
-        Randomised response with the same ε dominates whatever has ε without δ (Kairouz, Oh,
-        Viswanath 2015, Theorem 3.1).  It is Laplace noise on the integers that shifts by 1: its
-        loss is ε or -ε.  The loss itself, if it has one case or no bound.
-
-        >>> from hushfade.laws import Laplace
-        >>> loss = PrivacyLoss.shifted(Laplace(0.25), [[Shift(1, times=2)], [Shift(2, times=1)]])
-        >>> loss.in_one_case().epsilon(0.0), len(loss.in_one_case().cases)
-        (0.5, 1)
-        """
-        epsilon = self.epsilon(0.0) if len(self.cases) > 1 else math.inf
-        if not 0.0 < epsilon < math.inf:
-            return self
-        response = Shifted(Laplace(epsilon), (Shift(1, times=1),))
-        return PrivacyLoss((Case(0.0, (response,)),), self.relation)
-
     def to_json(self) -> str:
         """The loss as a JSON document, from which anyone can compute epsilon and delta again."""
         from hushfade.privacy import loss_document
@@ -168,13 +185,21 @@ class PrivacyLoss:
                 "losses must be for the same unit of privacy to add up, but one is for "
                 f"{words(self.relation)} and the other for {words(other.relation)}"
             )
-        cases = dict.fromkeys(one + two for one in self.cases for two in other.cases)
-        return PrivacyLoss(tuple(cases), self.relation or other.relation)
+        cases: tuple[Case, ...]
+        if _NOTHING in (self.cases, other.cases):
+            cases = self.cases if other.cases == _NOTHING else other.cases
+        else:
+            cases = (self._dominating() + other._dominating(),)
+        return PrivacyLoss(cases, self.relation or other.relation)
+
+    def _dominating(self) -> Case:
+        """One case with a dominating pair of the mechanism."""
+        return self.cases[0] if len(self.cases) == 1 else Case(choices=(Choice(self.cases, 1),))
 
 
 def composed(several: Iterable[PrivacyLoss]) -> PrivacyLoss:
     """The privacy loss of several mechanisms on the same data, whose plans are fixed in advance."""
-    total = PrivacyLoss((Case(),))
+    total = PrivacyLoss(_NOTHING)
     for loss in several:
         if not isinstance(loss, PrivacyLoss):
             raise InvalidType(

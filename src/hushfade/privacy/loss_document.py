@@ -1,7 +1,8 @@
 """A privacy loss as a JSON document, from which anyone can compute epsilon and delta again.
 
 The document lists the worst cases.  A case has the mu of Gaussian noise and, for other laws, the
-law with the sizes and counts of its shifts as integers.
+law with the sizes and counts of its shifts as integers.  A case of several mechanisms may also have
+choices: cases of which each of a number of mechanisms may have any.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from hushfade import check
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.laws import Gaussian, Huber, Laplace, Law
 from hushfade.laws.document import law_document, law_from
-from hushfade.privacy.loss import Case, PrivacyLoss, Shifted
+from hushfade.privacy.loss import Case, Choice, PrivacyLoss, Shifted
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.unit import Relation
 
 FORMAT = "hushfade loss 1"
 _LIMIT = 1 << 24  # characters
 # the limits for any plan: cases, parts per case, shifts per part, sizes, times, mu
-_CASES, _PARTS, _SHIFTS = 256, 256, 2048
+_CASES, _PARTS, _SHIFTS, _CHOICES = 256, 256, 2048, 4
 _LARGEST, _TIMES, _MU = 1 << 54, 1 << 24, 1e3
 _SLOPES, _SIGMAS, _CORE = (2.0**-44, 64.0), (0.1, 2.0**44), 1 << 44
 
@@ -68,6 +69,10 @@ def _case(case: Case) -> dict[str, Any]:
             {"noise": law_document(law), "shifts": [list(shift) for shift in shifts]}
             for law, shifts in case.shifted
         ],
+        "choices": [
+            {"times": choice.times, "cases": [_case(one) for one in choice.cases]}
+            for choice in case.choices
+        ],
     }
 
 
@@ -75,7 +80,16 @@ def _case_from(document: dict[str, Any]) -> Case:
     mu = check.real(mu=document["mu"])
     if not 0.0 <= mu <= _MU:
         raise InvalidValue(f"must be from 0 to {_MU:g}", argument="mu", got=repr(mu))
-    return Case(mu, tuple(_shifted_from(part) for part in _few(document["shifted"], _PARTS)))
+    shifted = tuple(_shifted_from(part) for part in _few(document["shifted"], _PARTS))
+    return Case(mu, shifted, tuple(map(_choice_from, _few(document["choices"], _PARTS))))
+
+
+def _choice_from(document: dict[str, Any]) -> Choice:
+    several = _few(document["cases"], _CHOICES)
+    cases = tuple(_case_from(case) for case in several)
+    if not cases or any(case.choices for case in cases):
+        raise InvalidValue("a choice must have cases, and they must not have choices")
+    return Choice(cases, check.count(times=document["times"], most=_TIMES))
 
 
 def _shifted_from(document: dict[str, Any]) -> Shifted:

@@ -29,6 +29,7 @@ _FOLD = 64  # repetitions per round
 _FINENESS = 0.02  # step of the grids between two rounds, in standard deviations of their losses
 _AT_ONCE = 1 << 14  # numbers that are raised to a power together, so that they stay in the cache
 _WHOLE = 1 << 13  # grids of at most this many points are never cut
+_LARGEST = 700.0  # e^700 fits into float64
 _MOST = 1 << 25  # the most points of a row with its repetitions
 
 _Numbers = TypeVar("_Numbers", NDArray[np.float64], NDArray[np.complex128])
@@ -141,7 +142,10 @@ def halves(
     Returns the index of the point below each loss, the mass for that point, and the mass for the
     point above it.  The mass at an ℓ between two points is split so that Σ p and Σ p e^-ℓ do not
     change.
+    Raises OverflowError if the tilt is too steep for these points.
     """
+    if not abs(tilt) * float(np.max(coarse)) <= _LARGEST:
+        raise OverflowError("the tilted mass of a point exceeds float64")
     losses = step[:, None] * (low[:, None] + np.arange(masses.shape[1]))
     below = np.floor(losses / coarse)
     rest = losses - below * coarse

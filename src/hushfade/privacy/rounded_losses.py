@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
+from hushfade.errors import InvalidValue
 from hushfade.laws import Law
 from hushfade.laws.law import between
 
@@ -27,6 +28,7 @@ _WIDEST = 0.5  # the largest standard deviation of a loss that sets the step of 
 _LARGEST = (
     700.0  # e^700 fits into float64; using less than e^loss leaves more mass at the upper point
 )
+_POINTS = 1 << 20  # the most points of a grid on either side of 0
 _REACH = 38.0  # standard deviations beyond which Gaussian noise has almost no mass
 
 
@@ -89,7 +91,8 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
     """The losses of the shifts, on grids with a step of about `fineness` standard deviations."""
     sizes = np.array([shift.size for shift in shifts], dtype=np.float64)
     times = np.array([shift.times for shift in shifts], dtype=np.int64)
-    ratio = sizes / law.stddev
+    stddev = law.stddev  # 0 if the noise is so small that it is always 0
+    ratio = sizes / stddev if stddev > 0.0 else np.full(len(sizes), np.inf)
     bounded = law.largest_loss(1) < math.inf
     if bounded:
         top = np.array([law.largest_loss(shift.size) for shift in shifts])
@@ -97,7 +100,14 @@ def block(law: Law, shifts: Sequence[Shift], fineness: float) -> Block:
         top = ratio * (_REACH + ratio)
     # the width of a loss is about its shift in standard deviations, or half of its range
     width = np.minimum(np.minimum(top / 2.0, ratio), _WIDEST)
-    reach = max(2, math.ceil(float(np.max(top / width)) / fineness))
+    with np.errstate(divide="ignore", invalid="ignore"):  # not a number of points: refused
+        points = float(np.max(top / width)) / fineness
+    if not points <= _POINTS:
+        raise InvalidValue(
+            "the privacy loss is too large to compute",
+            remedy="use a smaller epsilon, or the law 'gaussian'",
+        )
+    reach = max(2, math.ceil(points))
     step = top / reach
     losses = step[:, None] * np.arange(-reach, reach + 1)
     outcomes = law.outcome_of_loss(sizes[:, None], losses[:, 1:])

@@ -16,6 +16,7 @@ from fractions import Fraction
 from hushfade.privacy.calibration import delta_above, epsilon_of
 
 _DIGITS = 60  # digits of a fraction or of an exponential before the final rounding
+_LARGEST_EXPONENT = 1e6
 _PLAIN = range(-6, 16)  # powers of ten that are written without an exponent
 
 Number = float | int | Fraction | Decimal
@@ -55,11 +56,13 @@ def epsilon_up(mu: float, delta: float, digits: int = 4) -> str:
 
 
 def exponential_up(exponent: float, digits: int = 3) -> str:
-    """e^exponent as text, rounded up.
+    """e^exponent as text, rounded up; as a power of e above e^1000000.
 
-    >>> exponential_up(1.0), exponential_up(0.001)
-    ('2.72', '1.01')
+    >>> exponential_up(1.0), exponential_up(0.001), exponential_up(1e9)
+    ('2.72', '1.01', 'e^1000000000')
     """
+    if exponent > _LARGEST_EXPONENT:  # e^exponent has too many digits for a decimal
+        return f"e^{rounded_up(exponent, digits)}"
     return rounded_up(Context(prec=_DIGITS, rounding=ROUND_CEILING).exp(Decimal(exponent)), digits)
 
 

@@ -83,9 +83,9 @@ class Person:
                     remedy="it is the number of steps of a period in which one person may count",
                 )  # fmt: skip
         values = {
-            "steps": int(check.count(steps=1 if steps is None else steps)),
+            "steps": int(check.count(steps=1 if steps is None else steps, most=_MOST)),
             "records_per_step": int(check.count(records_per_step=records_per_step, most=_MOST)),
-            "apart": int(check.count(apart=apart)),
+            "apart": int(check.count(apart=apart, most=_MOST)),
             "within": within,
             "period": period,
         }

@@ -32,6 +32,25 @@ def person_words(relation: Relation) -> str:
     return f"any one person's records from any {_consecutive(relation.steps, relation.step)}"
 
 
+def one_stretch(relation: Relation) -> str:
+    """The stretch of time that a renewed unit covers.
+
+    >>> one_stretch(Relation("replace", 7, 1, 2, "1d", "within 7"))
+    'one stretch of seven consecutive days'
+    >>> one_stretch(Relation("replace", 1, 1, 2, "1d", "within 1"))
+    'one day'
+    >>> one_stretch(Relation("replace", 3, 1, 1, "day Europe/Vienna", "week Europe/Vienna"))
+    'one calendar week (Europe/Vienna)'
+    """
+    assert relation.renewed is not None
+    if duration.is_calendar(relation.renewed):
+        unit, _, zone = relation.renewed.partition(" ")
+        begin = "" if _divides(relation.step, relation.renewed) else "the steps that begin in "
+        return f"{begin}one calendar {unit} ({zone})"
+    several = "" if relation.steps == 1 else "one stretch of "
+    return several + _consecutive(relation.steps, relation.step)
+
+
 def _divides(step: str | None, period: str) -> bool:
     """Whether each period begins with a step, whenever the stream starts.
 

@@ -63,10 +63,11 @@ class Batch:
     """Some rows: a column for each role, the place of a row in words, and the faults of rows.
 
     Columns from text formats are text.  `faults` has a code per row, for the row as a whole (None)
-    or for a column.
+    or for a column.  `source` is the number of the file that has the rows.
     """
 
     columns: dict[str, Values]
     rows: int
     place: Callable[[int], str]
     faults: tuple[tuple[str | None, Codes], ...] = ()
+    source: int = 0

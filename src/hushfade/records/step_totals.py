@@ -8,9 +8,9 @@ the data: they are for the operator, not for publication.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,10 +41,14 @@ AHEAD = 1 << 10  # the number of open steps, if the number of steps is not decla
 
 @dataclass(frozen=True, repr=False)
 class Tally:
-    """Totals in units, (steps, lanes), and the counts of records.  Private."""
+    """Totals in units, (steps, lanes), and the counts of records.  Private.
+
+    `by_source` has the counts of each file with records, by the number of the file.
+    """
 
     totals: Signed
     counts: Counts
+    by_source: Mapping[int, Counts]
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,11 +63,14 @@ class _Rows:
     units: Signed
     present: Mask  # which rows have a value
     names: Names | None
+    source: int = 0  # the number of their file
 
     def __getitem__(self, chosen: Mask) -> _Rows:
         names = None if self.names is None else self.names[chosen]
         places = None if self.places is None else self.places[chosen]
-        return _Rows(places, self.lanes[chosen], self.units[chosen], self.present[chosen], names)
+        return _Rows(
+            places, self.lanes[chosen], self.units[chosen], self.present[chosen], names, self.source
+        )
 
 
 class Reader:
@@ -192,7 +199,7 @@ class Reader:
         if columns.user is not None:
             found, codes = read.names(batch, columns.user)
             faults.add(columns.user, codes)
-        return _Rows(places, lanes, units, present, found), faults
+        return _Rows(places, lanes, units, present, found, batch.source), faults
 
     def counted(self, rows: _Rows, wrong: Mask | None = None) -> tuple[Signed, Signed]:
         """The cells and units of the rows that count.
@@ -296,8 +303,11 @@ def tally(batches: Iterable[Batch], reader: Reader, *, may_wait: bool = False) -
     check_size(reader.steps, lanes)
     sums = reader.sums(max(reader.steps, 1) * lanes)
     parsed = map(reader.parsed, batches) if may_wait else ahead(_parsed(batches, reader))
+    by_source: dict[int, Counts] = {}
     for rows in parsed:
+        before = replace(reader.counts)
         cells, units = reader.counted(rows)
+        by_source.setdefault(rows.source, Counts()).add(reader.counts, before)
         top = int(cells.max(initial=-1)) + 1
         room = len(sums.totals)
         if top > room:
@@ -308,7 +318,8 @@ def tally(batches: Iterable[Batch], reader: Reader, *, may_wait: bool = False) -
     check_size(steps, lanes)
     sums.grow(steps * lanes)  # the last rows may have entered no total
     totals = sums.totals[: steps * lanes].reshape(steps, lanes)
-    return Tally(integer_totals.bounded(totals, reader.largest_total), reader.counts)
+    bounded = integer_totals.bounded(totals, reader.largest_total)
+    return Tally(bounded, reader.counts, by_source)
 
 
 def check_size(steps: int, lanes: int) -> None:

@@ -3,8 +3,8 @@
     step  time  key  value  stddev  lower  upper
 
 `time` is the end of the step.  The interval from `lower` to `upper` contains the true sum with the
-stated confidence.  The companion `FILE.plan.json` contains the guarantee in words and the complete
-plan.  Both files are written atomically, and everything in them may be published.
+stated confidence.  The companion `FILE.plan.json` contains the guarantee, in words and as numbers,
+and the complete plan.  Both files are written atomically, and everything in them may be published.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from hushfade.releases.statistic_rows import (
 )
 
 if TYPE_CHECKING:
+    from hushfade.planning.epochs import Epochs
     from hushfade.planning.plan import Plan
     from hushfade.public.statistics import LaneStatistic
     from hushfade.public.step_errors import StepErrors
@@ -172,15 +173,26 @@ def companion(path: Path) -> Path:
     return path.with_name(path.name + ".plan.json")
 
 
+def describes(path: Path, plan: Plan, stream: str) -> bool:
+    """Whether the companion file at this path describes releases of this stream and plan."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        named = found["format"], found["stream"], found["plan"]["digest"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+    return named == (FORMAT, stream, plan.digest.hex())
+
+
 @contextmanager
 def whole_file(
     path: Path, meaning: Meaning, form: str, told: str, *, new: bool = False
 ) -> Iterator[Writer]:
     """A writer whose file and companion appear only if the block succeeds.
 
-    With `new` neither file may exist before.
+    With `new` neither file may exist before.  The companion appears first: whoever replaces the
+    file looks for it, also after a crash between the two.
     """
-    with whole(companion(path), new=new) as beside, whole(path, new=new) as hidden:
+    with whole(path, new=new) as hidden, whole(companion(path), new=new) as beside:
         beside.write_text(told, encoding="utf-8")
         if form == "parquet":
             writer = ParquetWriter(hidden, meaning)
@@ -220,25 +232,36 @@ def document(
     *,
     steps: dict[str, Any],
     noise: str,
-    guarantee: str | None = None,
-    unit: str = "record",
-    limits: str | None = None,
+    person: bool = False,
+    epochs: Epochs | None = None,
+    stream: str | None = None,
 ) -> str:
     """The companion's text: guarantee and accuracy in words, columns, steps, and the plan.
 
-    `unit` is the unit of privacy: a record, or a person with all their records.
+    `person`: hushfade enforced the limits per person.  `epochs` and the name `stream` belong to a
+    stored stream.  `companion_file.read` reads the text.
     """
     import hushfade
+    from hushfade.planning import promise
+    from hushfade.planning.epochs import Epochs
     from hushfade.planning.summary import lower_bounds
 
     n = plan.horizon or 1000
+    composed = Epochs.one(plan) if epochs is None else epochs
     explained = _COLUMNS if meaning.statistic is None else _COLUMNS | COLUMNS
     found = {
         "format": FORMAT,
         "hushfade": hushfade.__version__,
-        "guarantee": plan.guarantee.sentence(every=plan.every) if guarantee is None else guarantee,
-        "unit": unit,
-        "limits": limits,
+        "stream": stream,
+        "guarantee": promise.sentence(
+            plan,
+            enforced=person,
+            guarantee=composed.guarantee,
+            unsafe=noise.startswith(promise.UNSAFE),
+        ),
+        "composed": composed.document(),
+        "unit": "person" if person else "record",
+        "limits": promise.limits(plan, enforced=person),
         "noise": noise,
         "optimum": " ".join(lower_bounds(plan, n)),
         "steps": steps,

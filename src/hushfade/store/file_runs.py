@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushfade.check import Signed
 from hushfade.errors import Refused
-from hushfade.store import fail_points, step_times
+from hushfade.store import fail_points, persons, step_times
 from hushfade.store.file_memory import SOURCES, Remembered
 from hushfade.store.live_streams import Live
 from hushfade.store.open_store import RENEWED
@@ -25,6 +25,7 @@ from hushfade.store.reader import Published
 if TYPE_CHECKING:
     from hushfade.crossing.key_file import KeyFile
     from hushfade.planning.plan import Plan
+    from hushfade.privacy.guarantee import Guarantee
     from hushfade.records.persons import Counted
     from hushfade.store.reader import Reader
     from hushfade.store.store import Store
@@ -37,6 +38,7 @@ class NewStream:
     plan: Plan
     dataset: str
     settings: Mapping[str, Any]
+    budget: Guarantee | None = None  # of a dataset that does not exist yet; None: the plan's
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +90,34 @@ def released_in(reader: Reader, stream: str, digest: bytes) -> tuple[int, int] |
     return (int(rows[0][0]), int(rows[0][1])) if rows else None
 
 
+@dataclass(frozen=True)
+class Released:
+    """A stream, its dataset, and the first and the last step of a run that read some file."""
+
+    stream: str
+    dataset: str
+    first: int
+    last: int
+
+
+def released_elsewhere(reader: Reader, dataset: str, content: bytes) -> list[Released]:
+    """The runs of streams of all other datasets that read this file; `content` is its digest."""
+    found = []
+    with reader._turn:
+        for name, other, number, secret in reader._database.read(
+            "SELECT s.name, s.dataset, s.stream, p.secret FROM streams s"
+            " JOIN person_secrets p ON p.stream = s.stream"
+            " WHERE p.stretch = ? AND s.dataset <> ? ORDER BY s.stream",
+            SOURCES, dataset,
+        ):  # fmt: skip
+            rows = reader._database.read(
+                "SELECT first, last FROM sources WHERE stream = ? AND digest = ?",
+                number, persons.digest(bytes(secret), content),
+            )  # fmt: skip
+            found += [Released(name, other, int(first), int(last)) for first, last in rows]
+    return found
+
+
 def commit(
     store: Store,
     run: FileRun,
@@ -131,11 +161,11 @@ def commit(
 
 
 def _add(store: Store, name: str, new: NewStream, noise: KeyFile | None) -> None:
-    """Add the stream, and its dataset if it is new, with the plan's guarantee as its budget."""
+    """Add the stream, and its dataset if it is new, with its budget."""
     from hushfade.stream.stream import Stream
 
     if new.dataset not in store._book.accounts():
-        store._insert_dataset(new.dataset, new.plan.guarantee, new.plan.every)
+        store._insert_dataset(new.dataset, new.budget or new.plan.guarantee, new.plan.every)
     # the same in every attempt, because a key file serves one stream per name
     identity = hashlib.sha256(f"hushfade files 1 {store.settled.name} {name}".encode()).digest()
     fixed = None if noise is None else identity[:16]

@@ -193,6 +193,9 @@ class Store(Reader):
         `hushfade.plan_together`.  `guarantee` is their joint guarantee.  Afterwards `add_stream`
         can add each of the streams once, and charges nothing more.  After a new epoch, each stream
         is charged alone.
+
+        Guarantee: all streams together have `guarantee`, even if records, or the time at which a
+        stream is added, depend on earlier releases.  Each plan has one dominating pair.
         """
         return self.enter_joint(JointCharge.of(streams, guarantee), dataset=dataset)
 

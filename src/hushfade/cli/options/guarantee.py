@@ -125,9 +125,10 @@ class PersonOptions(GuaranteeOptions):
     within: Annotated[
         str | None,
         option(
-            "Protect a person's records from any stretch of this length, such as 7d. The "
-            "guarantee is renewed indefinitely: it does not cover all records that a person ever "
-            "has.",
+            "Protect a person's records from any consecutive steps that together have this "
+            "length: with --every 1d, 7d means any seven consecutive steps of a day, and not any "
+            "168 hours. The guarantee is renewed indefinitely: it does not cover all records that "
+            "a person ever has.",
             "STEPS|DURATION",
         ),
     ] = None

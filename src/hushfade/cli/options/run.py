@@ -205,6 +205,14 @@ class RunRecordOptions(RecordOptions):
         each = [distinct(one.split(","), "--keys", "place") for one in lists]
         return tuple("/".join(parts) for parts in product(*each))
 
+    allow_empty: Annotated[
+        bool,
+        flag(
+            "Accept a file with records of which none counts, for example because all are outside "
+            "the steps. Without this option hushfade refuses the file. A file without records, or "
+            "with records beyond the limits of their person, needs no option."
+        ),
+    ] = False
     input_format: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
         choice("The input format. By default the file name decides, and standard input is CSV."),
@@ -250,14 +258,39 @@ class RunStoreOptions(OptionGroup):
     dataset: Annotated[
         str | None,
         option(
-            "With --store: the dataset whose budget pays for the stream. A new dataset has the "
-            "plan's guarantee as its budget.",
+            "With --store: the dataset whose budget pays for the stream. Streams that release the "
+            "same records need the same dataset.",
             "NAME",
             default="the name of the stream",
         ),
     ] = None
+    budget_epsilon: Annotated[
+        float | None,
+        number(
+            "With --store: the epsilon of the budget of a new dataset, which all its streams share "
+            "and which cannot change.",
+            default="the guarantee of the plan, which leaves nothing for a second stream",
+        ),
+    ] = None
+    budget_delta: Annotated[
+        float | None,
+        number("With --budget-epsilon: the delta of the budget.", default="the delta of the plan"),
+    ] = None
+    different_records: Annotated[
+        bool,
+        flag(
+            "With --store: declare that the records of the files differ from all records that the "
+            "streams of other datasets have released. Without this option, hushfade refuses a file "
+            "whose content a stream of another dataset has released."
+        ),
+    ] = False
     append: Annotated[
-        bool, flag("With --store: replace --output with a file of all steps of the stream.")
+        bool,
+        flag(
+            "With --store: replace --output with a file of all steps of the stream. An existing "
+            "file must have releases of this stream, as its companion file states. Other files "
+            "need --force."
+        ),
     ] = False
     dry_run: Annotated[
         bool,
