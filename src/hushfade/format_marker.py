@@ -11,7 +11,7 @@ import re
 from hushfade.errors import HushfadeError, InvalidValue
 
 _KNOWN = re.compile(
-    "hushfade (correlated noise|key use|ledger|loss|mark|part|plan|releases|store|stream|trace) "
+    "hushfade (correlated noise|key use|loss|mark|part|plan|releases|store|stream|trace) "
     r"(draft|[0-9]{1,3})"
 )
 
