@@ -58,7 +58,7 @@ def test_the_page_has_every_line_of_the_document(folder, name):
 
 def test_releases_are_explained_by_the_plan_beside_them(folder):
     plan = json.loads(PLANS["rate.json"].to_json())
-    beside = {"format": "hushfade releases 1", "plan": plan, "guarantee": "..."}
+    beside = {"format": "hushfade releases draft", "plan": plan, "guarantee": "..."}
     (folder / "out.csv").write_text("step,value\n1,3.5\n")
     (folder / "out.csv.plan.json").write_text(json.dumps(beside))
     by_releases, by_plan = document("explain out.csv"), document("explain out.csv.plan.json")
@@ -70,7 +70,7 @@ def test_releases_are_explained_by_the_plan_beside_them(folder):
 
 def test_what_releases_say_of_themselves_is_told_first(folder):
     beside = {
-        "format": "hushfade releases 1",
+        "format": "hushfade releases draft",
         "plan": json.loads(PLANS["rate.json"].to_json()),
         "noise": "NOT PRIVATE: a known seed\x1b[2J",
         "limits": "Each person counts once.",
@@ -129,6 +129,7 @@ def test_without_a_file_the_mechanism_is_drawn_on_one_screen():
         (None, Exit.FILE),
         ("step,value\n1,3.5\n", Exit.DATA),
         ("[]", Exit.DATA),
+        ('{"format": "hushfade releases draft"}', Exit.DATA),
         ('{"format": "hushfade releases 1"}', Exit.DATA),
         ('{"format": "hushfade plan 9"}', Exit.DATA),
         ("[" * 100_000, Exit.DATA),

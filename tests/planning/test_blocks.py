@@ -171,7 +171,7 @@ def test_forged_documents_are_rejected():
         {"horizon": None},
         {"gain": {"bits": 0, "value": [1] * 1024}},
         {"taps": {"bits": 0, "from": [0], "value": [2], "support": 1}},
-        {"guarantee": {**document["guarantee"], "participations": 2}},
+        {"guarantee": {**document["guarantee"], "protects": {"steps": 2}}},
     ):
         with pytest.raises(HushfadeError):
             Plan.from_json(forged(found, **fields))

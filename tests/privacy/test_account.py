@@ -187,7 +187,7 @@ def test_gaussian_noise_counts_with_its_epsilon_where_epsilons_add_up():
 
 
 def test_a_budget_of_epsilon_and_delta_takes_gaussian_noise_as_the_budget_in_mu_does():
-    declared, by_mu = account(), Account("clinics", TWO.mu, 1e-6, exact=True)
+    declared, by_mu = account(), Account("clinics", TWO.mu, 1e-6, TWO.relation)
     assert declared.composition is None
     for epsilon in (1.0, 0.7, 0.5, 0.1, 1.0, 0.01):
         mu = mu_of(epsilon, 1e-6)

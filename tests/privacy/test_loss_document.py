@@ -43,7 +43,7 @@ def noisy(slope, shifts):
 @pytest.mark.parametrize(
     "text",
     [
-        "", "1", "[]", "{", "{}", "[" * 100_000, '{"format": "hushfade loss 1"}',
+        "", "1", "[]", "{", "{}", "[" * 100_000, '{"format": "hushfade loss draft"}',
         changed(format="hushfade loss 9"), changed(cases=[]), changed(cases=[{}]), changed(more=1),
         changed(cases=[{"mu": -1.0, "shifted": []}]), changed(cases=[{"mu": "1", "shifted": []}]),
         changed(cases=[{"mu": 1e999, "shifted": []}]), changed(relation=["add_remove", 1]),
@@ -54,7 +54,7 @@ def noisy(slope, shifts):
         ]}]),
         changed(relation=["nonsense", 1, 1, 1]), changed(relation=["add_remove", True, 1, 1]),
         changed(relation=["add_remove", 0, 1, 1]), changed(cases=[{"mu": 1e300, "shifted": []}]),
-        '{"format": "hushfade loss 1", "relation": null, "cases": [], "cases": [{"mu": 1.0}]}',
+        '{"format": "hushfade loss draft", "relation": null, "cases": [], "cases": [{"mu": 1.0}]}',
         noisy({"bits": 7, "scale": 1}, [[1, 1 << 40]]), noisy({"bits": 1074, "scale": 1}, [[1, 1]]),
         noisy({"bits": 0, "scale": 1 << 52}, [[1, 1]]),
         noisy({"bits": 7, "scale": 1}, [[1 << 62, 1]]),
