@@ -253,6 +253,9 @@ def test_the_charge_of_a_plan_is_what_it_declares():
 # The ledger ----------------------------------------------------------------------------------
 
 
+UNIT = ["add_remove", 1, 1, 1]
+
+
 def entries(*contents):
     listed = []
     for kind, content in contents:
@@ -261,10 +264,10 @@ def entries(*contents):
 
 
 def charge(stream, loss, kind="charge", **more):
-    return kind, {"stream": stream, "dataset": "clinics", "loss": loss, **more}
+    rest = {"epoch": 0, "plan": "", "relation": UNIT}
+    return kind, {"stream": stream, "dataset": "clinics", "loss": loss, **rest, **more}
 
 
-UNIT = ["add_remove", 1, 1, 1]
 BUDGET = ("dataset", {"dataset": "clinics", "epsilon": 2.0, "delta": 1e-6, "relation": UNIT})
 HALF = {"epsilon": 0.5, "delta": 1e-7, "law": "huber"}
 

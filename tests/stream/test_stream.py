@@ -508,7 +508,7 @@ def test_two_copies_of_one_state_may_not_both_go_on():
 
 def repacked(data, magic, kinds, change):
     """A saved container whose header or arrays somebody changed."""
-    frame = container.opened(data, (magic,), "it")
+    frame = container.opened(data, magic, "it")
     header = {name: of for name, of in frame.header.items() if name != "arrays"}
     arrays = container.split(frame.body, frame.header["arrays"], kinds, "it")
     change(header, arrays)

@@ -170,7 +170,7 @@ class Account:
     def left_epsilon(self) -> float:
         """The largest epsilon, to nine digits, that one more stream can have at `left_delta`.
 
-        >>> whole = Account.of("clinics", Guarantee.from_mu(mu_of(2.0, 1e-6), 1e-6))
+        >>> whole = Account.of("clinics", Guarantee.from_mu(mu_of(2.0, 1e-6), delta=1e-6))
         >>> whole.left_epsilon, whole.charged(mu_of(1.0, 1e-6)).left_epsilon
         (2.0, 1.67327427)
         >>> Account.of("clinics", Guarantee(2, 1e-6)).charged(Loss(0.7, 0.0)).left_epsilon
@@ -247,7 +247,7 @@ class Account:
         Raises Refused if the charge exceeds the budget, follows the other rule, or protects another
         unit.  Without a relation it protects the account's unit.
 
-        >>> Account.of("clinics", Guarantee.from_mu(5, 1e-6)).charged(3.0).charged(4.0).left
+        >>> Account.of("clinics", Guarantee.from_mu(5, delta=1e-6)).charged(3.0).charged(4.0).left
         0.0
         """
         self._check_adds_up(spending)

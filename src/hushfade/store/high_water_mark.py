@@ -81,7 +81,7 @@ class MarkFile:
         if not marks:
             words = content[:_SLOT].decode("ascii", errors="replace").split()
             check_marker(
-                f"the mark {self.path.name}",
+                self.path.name,
                 " ".join(words[:3]),
                 FORMAT,
                 remedy="restore the mark that belongs to the store",
