@@ -281,7 +281,8 @@ def test_accounts_come_from_entries_of_every_law():
 
 def test_a_ledger_that_overspends_or_mixes_is_refused():
     large = HALF | {"epsilon": 1.6}
-    mu = ("charge", {"stream": "m", "dataset": "clinics", "mu": 0.1})
+    rest = {"epoch": 0, "plan": "", "relation": UNIT}
+    mu = ("charge", {"stream": "m", "dataset": "clinics", "mu": 0.1, **rest})
     for forged in (
         [charge("a", HALF), charge("b", large)],
         [charge("a", HALF), mu],
