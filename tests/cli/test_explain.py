@@ -292,6 +292,7 @@ def test_without_a_file_the_mechanism_is_drawn_on_one_screen():
         (None, Exit.FILE),
         ("step,value\n1,3.5\n", Exit.DATA),
         ("[]", Exit.DATA),
+        ('{"format": "hushfade releases draft"}', Exit.DATA),
         ('{"format": "hushfade releases 1"}', Exit.DATA),
         ('{"format": "hushfade plan 9"}', Exit.DATA),
         ("[" * 100_000, Exit.DATA),

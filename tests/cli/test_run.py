@@ -501,10 +501,8 @@ def test_a_person_s_records_of_any_days_or_of_a_calendar_period_are_protected():
         assert told["unit"] == "person"
 
 
-def test_renamed_and_conflicting_options_name_the_remedy():
+def test_conflicting_options_name_the_remedy():
     for words, remedy in (
-        (["--participations", "2"], "--participations is no longer an option: use --person-steps"),
-        (["--separation", "2"], "--separation is no longer an option: use --apart"),
         (["--within", "7", "--person-steps", "3"], "--person-steps must be left out with within"),
         (["--protect", "record", "--within", "7"], "--protect record and --within cannot be"),
         (["--period", "week"], "--person-steps must be given with a period"),

@@ -132,7 +132,7 @@ def test_plans_are_written_and_read_again():
             assert again.grid == found.grid
             assert np.array_equal(again.stddevs(steps), found.stddevs(steps))
             assert str(again)
-    assert "blocks" not in json.loads(plan(SlidingWindow(length=7), PURE).to_json())
+    assert json.loads(plan(SlidingWindow(length=7), PURE).to_json())["blocks"] is None
 
 
 def forged(found, **fields):
@@ -171,7 +171,7 @@ def test_forged_documents_are_rejected():
         {"horizon": None},
         {"gain": {"bits": 0, "value": [1] * 1024}},
         {"taps": {"bits": 0, "from": [0], "value": [2], "support": 1}},
-        {"guarantee": {**document["guarantee"], "participations": 2}},
+        {"guarantee": {**document["guarantee"], "protects": {"steps": 2}}},
     ):
         with pytest.raises(HushfadeError):
             Plan.from_json(forged(found, **fields))

@@ -79,9 +79,8 @@ def test_plans_noise_and_saved_streams_are_the_same_on_every_machine(tmp_path):
     expected = findings.pop(first)
     assert len(expected["plans"]) > 70
     assert len(expected["draws"]) > 30
-    assert all(expected["version 1"].values())
     for name, found in findings.items():
-        for part in ("plans", "version 1", "mu", "draws", "series"):
+        for part in ("plans", "mu", "draws", "series"):
             assert differing(expected[part], found[part]) == [], (name, part)
         for stream, of in expected["streams"].items():
             other = found["streams"][stream]

@@ -2,28 +2,21 @@
 
 import json
 import math
-import random
-from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 from hushfade import (
-    Exponential,
     Guarantee,
-    InvalidType,
     InvalidValue,
     NoDecay,
     Person,
     Plan,
     SlidingWindow,
-    delta_of,
 )
-from hushfade.planning import plan_file, plan_version_1
-from hushfade.planning.noise_scale import check_version_1, required_variance, root_above
+from hushfade.planning import plan_file
+from hushfade.planning.noise_scale import required_variance, root_above
 from tests.gaussian_plans import plan
 from tests.planning.test_plan import PLANS
 
@@ -83,28 +76,6 @@ def test_sigma_is_an_integer_over_a_power_of_two_of_40_bits_at_least():
         assert 1 <= Fraction(made.sigma) ** 2 / required <= 1 + Fraction(1, 2**45)
 
 
-def test_the_noise_of_version_1_is_what_is_required_and_hardly_more():
-    made = plan(SlidingWindow(length=7), Guarantee(1, 1e-6, protects=Person(steps=3, apart=2)))
-    arguments = made.guarantee, made.grid, made.pair
-    least = root_above(required_variance(*arguments))
-    for sigma in (least, least * (1 + 1e-12), least * (1 + 9e-10)):
-        check_version_1(sigma, *arguments)
-    for sigma in (least * (1 - 1e-12), least * (1 + 2e-9), least / 2, 0.0, -least):
-        with pytest.raises(InvalidValue, match="sigma must be the noise"):
-            check_version_1(sigma, *arguments)
-    with pytest.raises(InvalidValue, match="sigma must be the noise"):
-        check_version_1(least, Guarantee(0.5, 1e-6), made.grid, made.pair)
-
-
-def test_version_1_took_an_endless_stream_for_a_very_long_one():
-    person = Guarantee(1, 1e-6, protects=Person(steps=10**6, apart=20))
-    made = plan(Exponential(half_life=100), person, horizon=20_000_000, resolution=1.0)
-    endless = required_variance(person, made.grid, replace(made.pair, horizon=None))
-    required = required_variance(person, made.grid, made.pair)
-    assert endless > required
-    check_version_1(root_above(endless), person, made.grid, made.pair)
-
-
 def test_the_largest_total_leaves_room_for_the_noise_in_int64():
     for made in PLANS:
         taps = np.abs(made.taps.integers).astype(object)
@@ -112,72 +83,6 @@ def test_the_largest_total_leaves_room_for_the_noise_in_int64():
         reached = int(taps.sum()) * gain * made.grid.largest_total + 64 * made.sigma
         assert reached <= 2**54
         assert made.grid.largest_total == 2**52 or reached > 2**54 - int(taps.sum()) * gain - 1
-
-
-def test_plans_of_version_1_with_another_mu_or_sigma_are_refused():
-    folder = Path(__file__).parents[1] / "fixtures" / "0.1.0"
-    stored = json.loads((folder / "plans.json").read_text())
-    document = json.loads(stored["from-mu"]["document"])
-
-    def forged(**changed):
-        fields = {name: value for name, value in (document | changed).items() if name != "digest"}
-        return json.dumps(fields | {"digest": plan_file._hashed(fields).hex()})
-
-    assert Plan.from_json(forged()).guarantee.mu == 0.3
-    promised, sigma = document["guarantee"], document["sigma"]
-    for changed in (
-        {"sigma": sigma * 0.999}, {"sigma": sigma * (1 - 1e-11)}, {"sigma": sigma * 1.001},
-        {"guarantee": promised | {"mu": 0.31}}, {"guarantee": promised | {"mu": 0.29}},
-        {"guarantee": promised | {"mu": 0.3 * (1 + 3e-9)}},
-        {"guarantee": promised | {"mu": 0.3 * (1 + 9e-10)}, "sigma": sigma * (1 - 9e-10)},
-        {"guarantee": promised | {"mu": 0.3 * (1 + 1e-10)}, "sigma": sigma * (1 - 1e-10)},
-        {"guarantee": promised | {"epsilon": promised["epsilon"] * (1 - 5e-10)}},
-        {"guarantee": promised | {"mu": 0.31}, "sigma": sigma * 0.3 / 0.31},
-        {"guarantee": promised | {"epsilon": promised["epsilon"] * 1.001}},
-        {"guarantee": promised | {"participations": 2}},
-        {"loss": None}, {"loss": "0"}, {"sigma": None}, {"noise": {"bits": 0, "scale": 9}},
-    ):  # fmt: skip
-        with pytest.raises((InvalidValue, InvalidType)):
-            Plan.from_json(forged(**changed))
-
-
-def mu_of_0_1_0(epsilon, delta):
-    """As 0.1.0 computed it: the root in float64 for a delta that is smaller by 1e-9."""
-    wanted = delta * (1 - 1e-9)
-    root = brentq(
-        lambda x: math.log(max(delta_of(math.exp(x), epsilon), 1e-320)) - math.log(wanted),
-        math.log(1e-9), math.log(1e5), xtol=1e-15,
-    )  # fmt: skip
-    mu = math.exp(root)
-    while delta_of(mu, epsilon) > wanted:
-        mu *= 1 - 1e-13
-    return mu
-
-
-def epsilon_of_0_1_0(mu, delta):
-    wanted = delta * (1 - 1e-9)
-    high = 1.0
-    while delta_of(mu, high) > wanted:
-        high *= 2.0
-    root = brentq(
-        lambda e: math.log(max(delta_of(mu, e), 1e-320)) - math.log(wanted), 0.0, high, xtol=1e-14
-    )
-    while delta_of(mu, root) > wanted:
-        root += 1e-13 * max(root, 1e-3)
-    return root
-
-
-def test_every_guarantee_that_0_1_0_computed_is_accepted_without_a_tolerance():
-    rng = random.Random(11)
-    for _ in range(60):
-        epsilon, delta = 10 ** rng.uniform(-2.5, 2), 10 ** rng.uniform(-30, -1.5)
-        mu = mu_of_0_1_0(epsilon, delta)
-        fields = {"epsilon": epsilon, "delta": delta, "mu": mu}
-        assert plan_version_1.guarantee(fields).mu == mu, fields
-        mu = 10 ** rng.uniform(-2, 1)
-        if delta_of(mu, 0.0) > delta:
-            fields = {"epsilon": epsilon_of_0_1_0(mu, delta), "delta": delta, "mu": mu}
-            assert plan_version_1.guarantee(fields).mu == mu, fields
 
 
 # Documents that ask for much -----------------------------------------------------------------

@@ -315,8 +315,6 @@ DOCUMENT = json.loads(PLANS[0].to_json())
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "hushfade plan 1"},
-        {"format": "hushfade plan 3"},
         {"noise": DOCUMENT["noise"] | {"scale": 1}},
         {"sigma": 1.0},
         {"loss": 0.5},

@@ -187,7 +187,7 @@ def test_gaussian_noise_counts_with_its_epsilon_where_epsilons_add_up():
 
 
 def test_a_budget_of_epsilon_and_delta_takes_gaussian_noise_as_the_budget_in_mu_does():
-    declared, by_mu = account(), Account("clinics", TWO.mu, 1e-6, exact=True)
+    declared, by_mu = account(), Account("clinics", TWO.mu, 1e-6, TWO.relation)
     assert declared.composition is None
     for epsilon in (1.0, 0.7, 0.5, 0.1, 1.0, 0.01):
         mu = mu_of(epsilon, 1e-6)
@@ -253,6 +253,9 @@ def test_the_charge_of_a_plan_is_what_it_declares():
 # The ledger ----------------------------------------------------------------------------------
 
 
+UNIT = ["add_remove", 1, 1, 1]
+
+
 def entries(*contents):
     listed = []
     for kind, content in contents:
@@ -261,10 +264,10 @@ def entries(*contents):
 
 
 def charge(stream, loss, kind="charge", **more):
-    return kind, {"stream": stream, "dataset": "clinics", "loss": loss, **more}
+    rest = {"epoch": 0, "plan": "", "relation": UNIT}
+    return kind, {"stream": stream, "dataset": "clinics", "loss": loss, **rest, **more}
 
 
-UNIT = ["add_remove", 1, 1, 1]
 BUDGET = ("dataset", {"dataset": "clinics", "epsilon": 2.0, "delta": 1e-6, "relation": UNIT})
 HALF = {"epsilon": 0.5, "delta": 1e-7, "law": "huber"}
 
@@ -278,7 +281,8 @@ def test_accounts_come_from_entries_of_every_law():
 
 def test_a_ledger_that_overspends_or_mixes_is_refused():
     large = HALF | {"epsilon": 1.6}
-    mu = ("charge", {"stream": "m", "dataset": "clinics", "mu": 0.1})
+    rest = {"epoch": 0, "plan": "", "relation": UNIT}
+    mu = ("charge", {"stream": "m", "dataset": "clinics", "mu": 0.1, **rest})
     for forged in (
         [charge("a", HALF), charge("b", large)],
         [charge("a", HALF), mu],

@@ -163,7 +163,7 @@ def test_numbers_of_numpy_are_numbers():
     promised = Guarantee(np.float32(0.5), np.float64(1e-6), protects=Person(steps=np.int64(3)))
     assert promised == Guarantee(0.5, 1e-6, protects=Person(steps=3))
     text = plan(Exponential(half_life=3), promised).to_json()
-    assert json.loads(text)["guarantee"]["participations"] == 3
+    assert json.loads(text)["guarantee"]["protects"]["steps"] == 3
 
 
 def test_composition_is_exact_in_mu():

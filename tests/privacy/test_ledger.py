@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from hushfade import Guarantee
 from hushfade.errors import Malformed, Refused
 from hushfade.privacy import ledger
 from hushfade.privacy.ledger import Account, Entry, following, verified
 from hushfade.privacy.unit import Relation
 from hushfade.privacy.unit_words import words
 from tests.loops import for_each
+
+ADD, REPLACE = Relation("add_remove", 1, 1, 1), Relation("replace", 1, 1, 1)
+UNIT = ADD.listed()
 
 
 def chain(n):
@@ -65,7 +67,7 @@ def test_a_chain_that_is_written_anew_from_some_entry_on_has_another_end():
 
 
 def test_budgets_add_up_by_squares():
-    account = Account("clinics", mu=5.0, delta=1e-6).charged(3.0)
+    account = Account("clinics", mu=5.0, delta=1e-6, relation=ADD).charged(3.0)
     assert account.spent == 3.0
     assert account.left == 4.0
     assert account.charged(4.0).left == 0.0
@@ -73,23 +75,25 @@ def test_budgets_add_up_by_squares():
 
 def test_halves_of_a_budget_may_be_spent_although_they_are_rounded():
     for mu in (0.1, 0.2367, 1.0, 3.7):
-        account = Account("clinics", mu=mu, delta=1e-6)
+        account = Account("clinics", mu=mu, delta=1e-6, relation=ADD)
         half = mu / math.sqrt(2.0)
         assert account.charged(half).charged(half).left == pytest.approx(0.0, abs=1e-7 * mu)
 
 
 @pytest.mark.parametrize("mu", [3.0001, 5.0, math.inf, math.nan])
 def test_overspending_is_refused(mu):
-    account = Account("clinics", mu=5.0, delta=1e-6).charged(4.0)
+    account = Account("clinics", mu=5.0, delta=1e-6, relation=ADD).charged(4.0)
     with pytest.raises(Refused, match="must not be overspent: mu = 3 is left"):
         account.charged(mu)
 
 
 def test_accounts_come_from_the_entries():
-    first = following(None, "dataset", dataset="a", mu=5.0, delta=1e-6)
-    second = following(first, "charge", stream="s", dataset="a", epoch=0, plan="", mu=3.0)
+    first = following(None, "dataset", dataset="a", mu=5.0, delta=1e-6, relation=UNIT)
+    second = following(
+        first, "charge", stream="s", dataset="a", epoch=0, plan="", mu=3.0, relation=UNIT
+    )
     third = following(second, "step", stream="s", epoch=0, step=1, release="")
-    assert ledger.accounts([first, second, third]) == {"a": Account("a", 5.0, 1e-6, 3.0)}
+    assert ledger.accounts([first, second, third]) == {"a": Account("a", 5.0, 1e-6, ADD, 3.0)}
 
 
 def test_a_number_that_json_cannot_say_is_refused():
@@ -97,15 +101,12 @@ def test_a_number_that_json_cannot_say_is_refused():
         following(None, "dataset", mu=math.nan)
 
 
-ADD, REPLACE = Relation("add_remove", 1, 1, 1), Relation("replace", 1, 1, 1)
-
-
 @pytest.mark.parametrize(
     "other",
     [REPLACE, ADD._replace(steps=3, apart=24), ADD._replace(records_per_step=2)],
 )
 def test_a_dataset_whose_streams_promise_to_different_neighbours_is_refused(other):
-    account = Account("clinics", mu=5.0, delta=1e-6).charged(3.0, ADD)
+    account = Account("clinics", mu=5.0, delta=1e-6, relation=ADD).charged(3.0, ADD)
     with pytest.raises(Refused, match="must protect the same unit") as found:
         account.charged(1.0, other)
     assert words(other) in str(found.value)
@@ -113,21 +114,13 @@ def test_a_dataset_whose_streams_promise_to_different_neighbours_is_refused(othe
 
 
 def test_what_a_mark_knows_to_be_spent_is_lacking_by_squares():
-    known = Account("clinics", mu=5.0, delta=1e-6, spent=5.0)
-    assert Account("clinics", mu=5.0, delta=1e-6, spent=3.0).lacking(known) == 4.0
-    assert known.lacking(Account("clinics", mu=5.0, delta=1e-6, spent=3.0)) is None
+    known = Account("clinics", mu=5.0, delta=1e-6, relation=ADD, spent=5.0)
+    assert Account("clinics", mu=5.0, delta=1e-6, relation=ADD, spent=3.0).lacking(known) == 4.0
+    assert known.lacking(Account("clinics", mu=5.0, delta=1e-6, relation=ADD, spent=3.0)) is None
 
 
-def test_a_budget_of_0_1_0_affords_a_plan_with_the_same_epsilon():
-    """0.1.0 rounded mu down by 5e-11 more than is needed; nothing beyond rounding is lent."""
-    before, today = 0.2367043806519144, Guarantee(1, 1e-6).mu
-    assert before < today
-    assert Account("clinics", mu=before, delta=1e-6).affords(today)
-    assert not Account("clinics", mu=before, delta=1e-6).affords(today * (1 + 2e-9))
-
-
-def test_a_budget_of_today_lends_nothing_but_the_rounding_of_sums():
-    whole = Account("clinics", mu=0.3, delta=1e-6, exact=True)
+def test_a_budget_lends_nothing_but_the_rounding_of_sums():
+    whole = Account("clinics", mu=0.3, delta=1e-6, relation=ADD)
     assert whole.affords(0.3)
     assert not whole.affords(0.3 * (1 + 2e-12))
     for parts in (2, 3, 7, 1000):
@@ -135,12 +128,12 @@ def test_a_budget_of_today_lends_nothing_but_the_rounding_of_sums():
         for _ in range(parts):
             account = account.charged(0.3 / math.sqrt(parts))
         assert not account.affords(1e-6)
-    entries = [following(None, "dataset", dataset="clinics", mu=0.3, delta=1e-6, exact=True)]
+    entries = [following(None, "dataset", dataset="clinics", mu=0.3, delta=1e-6, relation=UNIT)]
     assert ledger.accounts(entries)["clinics"] == whole
 
 
 def test_a_charge_of_nothing_is_refused():
-    first = following(None, "dataset", dataset="clinics", mu=0.3, delta=1e-6)
+    first = following(None, "dataset", dataset="clinics", mu=0.3, delta=1e-6, relation=UNIT)
     for mu in (0.0, -0.1, "0.1", None, True):
         forged = [first, following(first, "charge", dataset="clinics", stream="late", mu=mu)]
         assert verified(forged) == forged[1]

@@ -51,7 +51,7 @@ def test_the_helpers_change_a_document_that_can_be_read():
 @pytest.mark.parametrize(
     "text",
     [
-        "", "1", "[]", "{", "{}", "[" * 100_000, '{"format": "hushfade loss 1"}',
+        "", "1", "[]", "{", "{}", "[" * 100_000, '{"format": "hushfade loss draft"}',
         changed(format="hushfade loss 9"), changed(cases=[]), changed(cases=[{}]), changed(more=1),
         single(-1.0), single("1"), single(1e999), changed(relation=["add_remove", 1]),
         changed(cases=[{"mu": 0.3, "shifted": []}]),
@@ -60,7 +60,7 @@ def test_the_helpers_change_a_document_that_can_be_read():
         noisy({"bits": 1, "scale": 3}, [[-1, 1]]),
         changed(relation=["nonsense", 1, 1, 1]), changed(relation=["add_remove", True, 1, 1]),
         changed(relation=["add_remove", 0, 1, 1]), single(1e300),
-        '{"format": "hushfade loss 1", "relation": null, "cases": [], "cases": [{"mu": 1.0}]}',
+        '{"format": "hushfade loss draft", "relation": null, "cases": [], "cases": [{"mu": 1.0}]}',
         noisy({"bits": 7, "scale": 1}, [[1, 1 << 40]]), noisy({"bits": 1074, "scale": 1}, [[1, 1]]),
         noisy({"bits": 0, "scale": 1 << 52}, [[1, 1]]),
         noisy({"bits": 7, "scale": 1}, [[1 << 62, 1]]),

@@ -121,7 +121,7 @@ def test_every_printed_sentence_holds_when_it_is_read_back():
 
 
 def test_the_test_notices_numbers_that_are_rounded_to_nearest(monkeypatch):
-    """As in 0.1.0: half of the sentences promised too much."""
+    """Numbers rounded to the nearest would promise too much in half of the sentences."""
     monkeypatch.setattr(module, "rounded_up", lambda value, digits=4: f"{float(value):.{digits}g}")
     assert sum("both" in untrue(guarantee) for guarantee in sampled(400)) > 120
 
@@ -153,7 +153,7 @@ def test_an_account_states_what_is_spent_rounded_up_and_what_is_left_rounded_dow
     rng = random.Random(6)
     for _ in range(60):
         whole = hf.Guarantee(epsilon=rng.uniform(0.5, 5), delta=1e-6)
-        account = Account("clinics", whole.mu, whole.delta)
+        account = Account.of("clinics", hf.Guarantee.from_mu(whole.mu, delta=whole.delta))
         assert account.epsilon >= whole.epsilon * (1 - 1e-12)
         for _ in range(rng.randint(1, 3)):
             account = account.charged(whole.mu * rng.uniform(0.05, 0.4))
@@ -169,7 +169,7 @@ def test_an_account_states_what_is_spent_rounded_up_and_what_is_left_rounded_dow
 
 def test_a_budget_that_is_untouched_or_spent_whole_is_stated_as_declared():
     for epsilon in (0.1, 0.3, 1, 2, 3.7, 10):
-        account = Account("clinics", mu_of(epsilon, 1e-6), 1e-6)
+        account = Account.of("clinics", hf.Guarantee.from_mu(mu_of(epsilon, 1e-6), delta=1e-6))
         assert (account.epsilon, account.spent_epsilon, account.left_epsilon) == (
             epsilon,
             0,

@@ -3,7 +3,6 @@
 import pytest
 
 import hushfade as hf
-from hushfade.privacy.account import Account
 from hushfade.privacy.unit import Relation
 from hushfade.privacy.unit_words import words
 from hushfade.store import Store
@@ -68,16 +67,6 @@ def test_a_dataset_keeps_the_unit_of_its_guarantee(tmp_path):
     assert accounts["people"].relation.step == "1h"
     assert accounts["any step"].relation.step == "1d"
     with_again.close()
-
-
-def test_a_ledger_without_units_is_read_as_before():
-    """0.1.0 wrote four parts, none of them for the dataset."""
-    account = Account("clinics", mu=5.0, delta=1e-6)
-    assert account.relation is None
-    charged = account.charged(1.0, Relation.of_list(["add_remove", 24, 1, 1]))
-    assert charged.relation == ("add_remove", 24, 1, 1, None, None)
-    with pytest.raises(hf.Refused, match="the records of one person in 24 steps of 1h"):
-        charged.charged(1.0, HOURLY.relation)
 
 
 def test_units_in_words_and_lists():

@@ -18,7 +18,7 @@ def test_a_plan_that_would_take_minutes_is_refused(client, horizon):
     made = hf.plan(hf.NoDecay(), PLAN.guarantee, method="unbounded")
     plan = json.loads(made.to_json())
     for times, apart in ((10**6, 1), (1000, 65536)):
-        plan["guarantee"] |= {"participations": times, "separation": apart}
+        plan["guarantee"] |= {"protects": {"steps": times, "apart": apart}}
         found = client.post("/v1/streams", {"name": "a", "dataset": "clinics", "plan": plan})
         assert "a person of the plan must have at most" in found.json()["error"]
 

@@ -406,21 +406,6 @@ def test_tokens_have_scopes_of_the_list_and_a_name_of_their_own(client):
         tokens.revoke(store, "a")
 
 
-def test_a_store_of_version_1_is_taken_to_this_one(tmp_path):
-    from hushfade.store import Store, schema
-
-    store = Store.open(tmp_path / "old.db")
-    with store._database.transaction():
-        for table in ("tokens", "persons", "person_secrets", "sources"):
-            store._database.write(f"DROP TABLE {table}")
-        store._database.write("UPDATE meta SET value = '1' WHERE name = 'version'")
-    store.close()
-    store = Store.open(tmp_path / "old.db")
-    assert schema.version(store._database) == schema.VERSION
-    assert tokens.kept(store) == []
-    store.close()
-
-
 def test_a_store_that_lost_its_tokens_is_not_served_until_it_has_some(tmp_path):
     """A copy from before the first token is restored: its ledger is as new as the mark."""
     path = tmp_path / "releases.db"

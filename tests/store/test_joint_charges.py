@@ -415,23 +415,6 @@ def test_a_stream_whose_plan_a_joint_charge_does_not_name_cannot_go_on(path):
         store.live("week")
 
 
-def test_a_store_of_the_version_before_joint_charges_goes_on(path):
-    with closing(Store.open(path)) as store:
-        store.add_dataset("clinics", TWO)
-        store.add_stream("late", hf.plan(WEEK, hf.Guarantee(0.5, 1e-9)), dataset="clinics")
-        store.close_step("late", 1, closed=0)
-        spent = store.accounts()
-    with closing(apsw.Connection(str(path))) as connection:
-        for table in ("persons", "person_secrets", "sources"):  # of later versions
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("UPDATE meta SET value = '4' WHERE name = 'version'")
-    with closing(Store.open(path)) as store:
-        assert store.accounts() == spent
-        store.close_step("late", 2, closed=0)
-        store.charge_together(STREAMS, ONE, dataset="clinics")
-        store.verify()
-
-
 def test_a_ledger_with_a_cheaper_joint_charge_has_another_end_than_its_mark(path):
     with closing(Store.open(path)) as store:
         store.add_dataset("clinics", ONE)

@@ -15,7 +15,6 @@ from hushfade.privacy import ledger
 from hushfade.privacy.account import Account, Loss
 from hushfade.store import Store, fail_points
 from hushfade.store.high_water_mark import Mark, MarkFile
-from tests.test_stored_by_0_1_0 import FOLDER
 
 HALF = hf.Guarantee(epsilon=0.5, delta=1e-7)
 TWO = hf.Guarantee(epsilon=2, delta=1e-6)
@@ -277,30 +276,3 @@ def test_a_ledger_that_charges_less_than_a_plan_needs_is_refused(path, monkeypat
             pytest.raises(Failed, match="is not the plan that the ledger charged"),
         ):
             store.live("late")
-
-
-def test_a_store_of_0_1_0_goes_on_with_gaussian_noise_only(tmp_path):
-    for file in (FOLDER / "store").iterdir():
-        shutil.copy(file, tmp_path)
-    with closing(Store.open(tmp_path / "releases.db")) as store:
-        before = store.accounts()["clinics"]
-        assert (before.composition, before.declared) == ("gaussian", None)
-        neighbours, *_ = relation = before.relation or HALF.relation
-        unit = hf.Record()
-        if not relation.single:
-            unit = hf.Person(
-                steps=relation.steps,
-                apart=relation.apart,
-                records_per_step=relation.records_per_step,
-            )
-        small = hf.Guarantee(before.left_epsilon / 10, before.delta, neighbours, unit)
-        for law in ("laplace", "huber"):
-            plan = hf.plan(DECAY, small, law=law, method="input" if law == "laplace" else "best")
-            with pytest.raises(Refused, match="because its budget is a mu"):
-                store.add_stream("new", plan, dataset="clinics")
-        store.add_stream("new", hf.plan(DECAY, small, law="gaussian"), dataset="clinics")
-        assert store.accounts()["clinics"].spent > before.spent
-        last = list(store.entries())[-1].content
-        assert "loss" not in last
-        assert last["mu"] == small.mu
-        store.verify()

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import hushfade as hf
-from hushfade.errors import HushfadeError, InvalidType, InvalidValue
-from hushfade.store import Batch, Store, fail_points, schema
-from hushfade.store.open_store import connected
+from hushfade.errors import InvalidType, InvalidValue
+from hushfade.store import Batch, fail_points
 from tests.serve.statistics import ONE, PLANS, records
 from tests.store.places import Place
 
@@ -167,27 +166,3 @@ def test_a_release_of_a_sum_is_read_again_with_its_interval(here):
     release = store.close_step("s", 1, closed=0).release(plan)
     assert np.array_equal(release.value, expected.value)
     assert np.array_equal(release.interval(), expected.interval())
-
-
-def test_an_older_program_refuses_a_store_that_may_have_statistics(here, monkeypatch):
-    started(here, {"s": PLANS["mean"]}).close()
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION - 1)
-    with pytest.raises(HushfadeError, match="update hushfade"):
-        Store.open(here.where)
-
-
-def test_a_store_of_the_version_before_statistics_stays_readable(here):
-    plan = hf.plan(hf.SlidingWindow(length=3), ONE, law="laplace")
-    store = started(here, {"s": plan})
-    first = store.close_step("s", 1, closed=0)
-    store.close()
-    database = connected(here.where)
-    with database.transaction():
-        for table in ("persons", "person_secrets", "sources"):  # of later versions
-            database.write(f"DROP TABLE {table}")
-        database.write("UPDATE meta SET value = '5' WHERE name = 'version'")
-    database.close()
-    store = here.open()
-    assert store.releases("s")[0].values.tobytes() == first.values.tobytes()
-    store.add_stream("mean", PLANS["mean"], dataset="clinics")
-    assert store.close_step("s", 2, closed=0).step == 2

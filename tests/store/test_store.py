@@ -5,7 +5,7 @@ import pytest
 
 import hushfade as hf
 from hushfade.errors import Failed, InvalidType, InvalidValue, Refused
-from hushfade.store import Batch, Store, fail_points, schema
+from hushfade.store import Batch, Store, fail_points
 from hushfade.store.live_streams import Live
 from hushfade.store.open_store import connected
 
@@ -295,15 +295,6 @@ def test_a_missing_release_shows(place):
         store._database.write("DELETE FROM releases")
     with pytest.raises(Failed, match="a release for each step"):
         store.check()
-
-
-def test_a_newer_version_is_refused(place):
-    store = started(place)
-    with store._database.transaction():
-        store._database.write("UPDATE meta SET value = '99' WHERE name = 'version'")
-    store.close()
-    with pytest.raises(Refused, match=f"must have version {schema.VERSION} or older, got 99"):
-        place.open()
 
 
 def test_settings_are_kept(place):

@@ -16,7 +16,7 @@ def example():
 
 
 def contents(data):
-    frame = container.opened(data, [MAGIC], "the example")
+    frame = container.opened(data, MAGIC, "the example")
     return frame, container.split(frame.body, frame.header["arrays"], KINDS, "the example")
 
 
@@ -26,7 +26,7 @@ def sealed(body):
 
 def test_what_is_packed_is_read_back():
     frame, arrays = contents(example())
-    assert (frame.magic, frame.header["name"], frame.header["steps"]) == (MAGIC, "x", 3)
+    assert (frame.header["name"], frame.header["steps"]) == ("x", 3)
     for read, written in zip(arrays, ARRAYS, strict=True):
         assert read.dtype == written.dtype
         assert read.tobytes() == written.tobytes()

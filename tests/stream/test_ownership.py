@@ -137,7 +137,7 @@ def test_no_interrupt_leaves_the_lock_held():
 
 def forged(data, identity):
     """A saved stream with another identity."""
-    frame = container.opened(data, (saved_state.MAGIC,), "a stream")
+    frame = container.opened(data, saved_state.MAGIC, "a stream")
     header = {name: of for name, of in frame.header.items() if name != "arrays"}
     arrays = container.split(frame.body, frame.header["arrays"], ("<i8", "<f8"), "a stream")
     return container.packed(saved_state.MAGIC, header | {"identity": identity.hex()}, arrays)

@@ -157,7 +157,7 @@ def test_a_saved_part_has_no_more_steps_than_there_can_be():
     for mechanism, most in ((Mechanism.of(made), 9), (Mechanism.of(PLAN), 2**61)):
         part = Part(mechanism, 0, 1)
         data = part.resumed(keyed()).save()
-        frame = container.opened(data, (partition.MAGIC,), "a part")
+        frame = container.opened(data, partition.MAGIC, "a part")
         arrays = container.split(frame.body, frame.header["arrays"], ("<i8", "<f8"), "a part")
         header = {name: of for name, of in frame.header.items() if name != "arrays"}
         for steps in (most + 1, 2**200, -1, 1.0, True, None):

@@ -508,7 +508,7 @@ def test_two_copies_of_one_state_may_not_both_go_on():
 
 def repacked(data, magic, kinds, change):
     """A saved container whose header or arrays somebody changed."""
-    frame = container.opened(data, (magic,), "it")
+    frame = container.opened(data, magic, "it")
     header = {name: of for name, of in frame.header.items() if name != "arrays"}
     arrays = container.split(frame.body, frame.header["arrays"], kinds, "it")
     change(header, arrays)
@@ -578,8 +578,7 @@ def test_states_of_another_plan_or_changed_are_refused():
         Stream.load(data, plan=plan(Exponential(half_life=6), ONE))
     for bad in (
         b"",
-        b"hushfade stream 2\n",
-        b"hushfade stream 3\n",
+        b"hushfade stream draft\n",
         data[:-1],
         data + b"\0",
         b"x" + data,
@@ -587,8 +586,6 @@ def test_states_of_another_plan_or_changed_are_refused():
     ):
         with pytest.raises(Refused, match="the saved stream"):
             Stream.load(bad)
-    with pytest.raises(Refused, match="format 'hushfade stream 3' or 'hushfade stream 2'"):
-        Stream.load(data.replace(b"stream 3", b"stream 1", 1))
     for at in range(0, len(data), max(1, len(data) // 97)):
         changed = bytearray(data)
         changed[at] ^= 1

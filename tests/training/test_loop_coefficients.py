@@ -55,7 +55,7 @@ def energy_of_the_loop(loop, n):
 
 
 def test_float32_has_the_noise_of_its_own_rounded_coefficients():
-    """2^-12, which 0.1.0 added for all of them, is too little for the slowest."""
+    """One margin of 2^-12 for all of them would be too little for the slowest."""
     excesses = {}
     for name, (decay, horizon) in SLOW.items():
         if isinstance(decay, SlidingWindow):

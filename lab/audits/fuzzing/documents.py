@@ -156,10 +156,8 @@ def marks(directory: Path) -> Iterator[Target]:
     """MarkFile.read and accounts: the end of a ledger, and the spent budgets."""
     path = directory / "releases.db.mark"
     accounts = {
-        "clinics": Account(
-            "clinics", 0.5, 1e-6, spent=0.1, relation=Relation("add_remove", 1, 1, 1)
-        ),
-        "wards": Account("wards", 0.5, 1e-6),
+        "clinics": Account("clinics", 0.5, 1e-6, Relation("add_remove", 1, 1, 1), 0.1),
+        "wards": Account("wards", 0.5, 1e-6, Relation("add_remove", 1, 1, 1)),
         "schools": Account.of("schools", hf.Guarantee(1, 1e-6)).charged(Loss(0.3, 1e-9, "huber")),
     }
     for number in (3, 4):

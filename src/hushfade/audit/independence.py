@@ -254,7 +254,6 @@ def _near(key: bytes) -> Iterator[tuple[int, KeyedNoise]]:
 def _near_plans(plan: Plan) -> Iterator[Plan]:
     """The plan, and plans that differ from it in one parameter.  Only their digests matter."""
     yield plan
-    plan = replace(plan, version_1=False)  # otherwise its noise is bound to less
     guarantee, grid = plan.guarantee, plan.grid
     yield _larger(plan)
     for factor in (0.5, 0.75):

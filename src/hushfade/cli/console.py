@@ -19,7 +19,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cyclopts import CycloptsError, UnknownOptionError
+from cyclopts import CycloptsError
 
 from hushfade.atomic_files import whole, whole_directory
 from hushfade.errors import Failed, HushfadeError, Malformed, Refused
@@ -107,13 +107,6 @@ def progress(description: str, total: int | None = None) -> Iterator[Advance]:
         )
 
 
-_RENAMED = {
-    "--participations": "--person-steps",
-    "--separation": "--apart",
-    "--per-user-limit": "--records-per-step",
-}
-
-
 @contextmanager
 def reported(*, as_json: bool) -> Iterator[None]:
     """Turn an error in the block into a line on stderr and an exit code.
@@ -157,9 +150,6 @@ def _message_and_code(error: BaseException) -> tuple[str, Exit]:
 def _usage(error: CycloptsError) -> str:
     """The error in the options, and the command that shows the options."""
     command = " ".join(("hushfade", *(error.command_chain or ()), "--help"))
-    for old, new in _RENAMED.items():
-        if isinstance(error, UnknownOptionError) and old in str(error):
-            return f"{old} is no longer an option: use {new}. Run '{command}' to see the options."
     message = str(error).rstrip()
     message = message.removesuffix("?.") + "?" if message.endswith("?.") else message
     end = "" if message.endswith((".", "?")) else "."

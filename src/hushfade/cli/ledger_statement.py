@@ -32,7 +32,7 @@ def _line(line: Line, names: dict[str, str]) -> dict[str, Any]:
     content, account = line.entry.content, line.account
     return {
         "number": line.entry.number,
-        "at": content.get("at"),  # 0.1.0 wrote no dates
+        "at": content["at"],
         "kind": line.entry.kind,
         "dataset": account.name,
         "stream": content.get("stream"),
@@ -79,7 +79,7 @@ def table(statement: list[dict[str, Any]]) -> Table:
         shown.add_column(name, justify="right")
     for line in statement:
         shown.add_row(
-            (line["at"] or "no date").replace("T", " ").removesuffix("Z"),
+            line["at"].replace("T", " ").removesuffix("Z"),
             line["dataset"],
             _entry(line),
             line["mechanism"] or (line["charge"] or {}).get("law") or "",
@@ -122,6 +122,6 @@ def _total(line: dict[str, Any]) -> str:
     return _epsilon({"epsilon": line["spent_epsilon"], "delta": line["spent_delta"]})
 
 
-def unit(account: Account) -> str | None:
+def unit(account: Account) -> str:
     """The unit of privacy of all streams of a dataset, in words."""
-    return None if account.relation is None else words(account.relation)
+    return words(account.relation)

@@ -64,7 +64,7 @@ def _intact(place: Path) -> bool:
         return False
     try:
         with closing(connected(place, only_read=True)) as database:
-            found = Reader(database)  # of any version
+            found = Reader(database)
             found.check()
             return found.verify() > 0
     except HushfadeError:
@@ -79,7 +79,7 @@ def _examined(made: Path, mark: Mark | None) -> tuple[int, bool]:
     with closing(connected(made)) as database:
         if not {"meta", "ledger"} <= database.tables():
             raise Malformed("the file is not a backup of a store, but another database")
-        schema.migrate(database)
+        schema.check_format(database)
         reader = Reader(database)
         reader.check()
         entries = reader.verify()

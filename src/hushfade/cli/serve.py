@@ -187,7 +187,7 @@ def serve(
             )
             guard.may_listen(host)
             if not guard.open:
-                tokens.remember(store)  # of a store that an older version wrote
+                tokens.remember(store)  # the mark may be in a new place
             return Service(store, guard, limits=kept)
         except BaseException:
             store.close()

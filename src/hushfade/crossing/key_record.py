@@ -19,8 +19,13 @@ from typing import Any, Literal
 
 from hushfade import atomic_files
 from hushfade.errors import Malformed, Refused
+from hushfade.format_marker import check_marker
 
+FORMAT = "hushfade key use draft"
 JobKind = Literal["run", "table", "stream", "spark stream"]
+
+
+_REMEDY = "restore the record from a copy, or make a new key"
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class Use:
     def line(self) -> bytes:
         """The use as a line of the record, with a checksum."""
         fields = asdict(self)
-        return json.dumps({**fields, "check": _check(fields)}).encode() + b"\n"
+        document = {"format": FORMAT, **fields, "check": _check(fields)}
+        return json.dumps(document).encode() + b"\n"
 
 
 def claim(record: Path, use: Use) -> None:
@@ -109,23 +115,21 @@ def _uses(content: bytes, record: Path) -> list[Use]:
     for number, line in enumerate(lines, start=1):
         try:
             fields: dict[str, Any] = json.loads(line)
-            check = fields.pop("check")
-            use = Use(**fields)
+            found, check = fields.pop("format", None), fields.pop("check")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise _damaged(record, number) from None
-        if check != _check(fields):
+        what = f"line {number} of the key's record {record}"
+        check_marker(what, found, FORMAT, remedy=_REMEDY, error=Malformed)
+        if check != _check(fields) or fields.keys() != Use.__dataclass_fields__.keys():
             raise _damaged(record, number)
-        uses.append(use)
+        uses.append(Use(**fields))
     return uses
 
 
 def _damaged(record: Path, number: int) -> Malformed:
-    return Malformed(
-        f"line {number} of the key's record {record} is damaged: restore the record from a copy, "
-        "or make a new key"
-    )
+    return Malformed(f"line {number} of the key's record {record} is damaged", remedy=_REMEDY)
 
 
 def _check(fields: dict[str, Any]) -> str:
     text = json.dumps(fields, sort_keys=True)
-    return hashlib.sha256(b"hushfade key use 1" + text.encode()).hexdigest()[:16]
+    return hashlib.sha256(FORMAT.encode() + text.encode()).hexdigest()[:16]

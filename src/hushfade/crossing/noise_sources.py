@@ -142,7 +142,7 @@ class KeyedNoise:
         return hmac.digest(self._key, context, hashlib.sha256)
 
     def __repr__(self) -> str:
-        return legacy_name(self.identity)
+        return described(self.identity)
 
     def __reduce__(self) -> NoReturn:
         raise InvalidType("noise cannot be pickled, because the pickle would contain its key")
@@ -172,7 +172,7 @@ class UnsafeSeededNoise:
         return KeyedHash(hashlib.sha256(b"hushfade unsafe order %d" % self.seed).digest())
 
     def __repr__(self) -> str:
-        return legacy_name(self.identity)
+        return described(self.identity)
 
 
 def checked(noise: NoiseSource | None) -> NoiseSource:
@@ -189,8 +189,8 @@ def keyed_identity(stream: str, epoch: int, fingerprint: str) -> Identity:
     return {"kind": "keyed", "stream": stream, "epoch": epoch, "fingerprint": fingerprint[:16]}
 
 
-def legacy_name(identity: Identity) -> str:
-    """The text by which version 0.1.0 identified a noise source in saved states."""
+def described(identity: Identity) -> str:
+    """The noise source in words for messages, without a secret."""
     match identity:
         case {"kind": "keyed", "stream": stream, "epoch": epoch, "fingerprint": fingerprint}:
             return f"KeyedNoise(stream={stream!r}, epoch={epoch}, fingerprint={fingerprint!r})"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 
 from hushfade.errors import InvalidValue
@@ -36,7 +35,6 @@ _MARGIN = 2.0**-20  # relative margin by which a plan stays below δ
 _RATE = 30.0  # first guess of d ln δ / d ln slope
 _APART = 64  # slopes on the ladder between two coarse bounds
 _CERTAIN = 0.75  # share of the measured rate that shows that the next slope exceeds δ
-_ROUNDING = Fraction(1, 10**9)  # relative amount by which 0.1.0 may have rounded sigma up
 
 
 def required_variance(guarantee: Guarantee, grid: Grid, pair: IntegerFactorization) -> Fraction:
@@ -212,19 +210,3 @@ def _index(slope: float) -> int:
     mantissa, exponent = math.frexp(slope)
     step = math.floor(mantissa * (2 << _LADDER)) - (1 << _LADDER)
     return (exponent - 1 << _LADDER) + step
-
-
-def check_version_1(
-    sigma: float, guarantee: Guarantee, grid: Grid, pair: IntegerFactorization
-) -> None:
-    """Raise InvalidValue unless σ is what 0.1.0 computed: the required σ, or up to 1e-9 more.
-
-    0.1.0 rounded σ up by 1e-12.  For repeated participation within more than 2^24 steps it used the
-    sensitivity of an endless stream.
-    """
-    required = required_variance(guarantee, grid, pair)
-    most = required
-    if pair.gain is None and (pair.horizon or 0) > 1 << 24:
-        most = required_variance(guarantee, grid, replace(pair, horizon=None))
-    if not (sigma > 0 and required <= Fraction(sigma) ** 2 <= most * (1 + _ROUNDING) ** 2):
-        raise InvalidValue("sigma must be the noise that the plan's guarantee requires")

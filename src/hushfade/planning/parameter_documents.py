@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.privacy.unit import restored, stored
-
-_DECLARED = {"epsilon", "mu", "rho", "delta", "neighbours"}
+from hushfade.privacy.unit import unit_document, unit_of
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
@@ -22,14 +20,13 @@ def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         **declared,
         "delta": float(guarantee.delta),
         "neighbours": guarantee.neighbours,
-        **stored(guarantee.protects),
+        "protects": unit_document(guarantee.protects),
     }
 
 
 def guarantee_from(document: dict[str, Any]) -> Guarantee:
     """The guarantee in JSON data."""
-    declared = {name: document[name] for name in document if name in _DECLARED}
-    declared["protects"] = restored({name: document[name] for name in document.keys() - _DECLARED})
+    declared = document | {"protects": unit_of(document["protects"])}
     if "rho" in declared:
         return Guarantee.from_rho(declared.pop("rho"), **declared)
     if "mu" in declared:

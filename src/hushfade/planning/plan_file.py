@@ -24,9 +24,10 @@ from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import BlockSchedule
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, IntegerTaps
-from hushfade.laws import Gaussian, Laplace, Law
+from hushfade.format_marker import check_marker
+from hushfade.laws import Laplace, Law
 from hushfade.laws.document import law_document, law_from
-from hushfade.planning import noise_scale, plan_version_1
+from hushfade.planning import noise_scale
 from hushfade.planning.exact_factors import check_lasting, check_method
 from hushfade.planning.largest_total import sized
 from hushfade.planning.parameter_documents import (
@@ -35,13 +36,16 @@ from hushfade.planning.parameter_documents import (
 )
 from hushfade.planning.plan import Plan
 from hushfade.planning.planned_mechanism import Considered
-from hushfade.privacy.guarantee import Guarantee
 from hushfade.private.grid import grid_of
 from hushfade.public.statistics import LaneStatistic
 from hushfade.public.statistics.documents import statistic_from
 
-FORMAT = "hushfade plan 2"
-STATISTIC_FORMAT = "hushfade plan 3"  # of a plan with a statistic: format 2 and that field
+FORMAT = "hushfade plan draft"
+_REMEDY = "make the plan again with this version of hushfade"
+_FIELDS = {
+    "format", "guarantee", "decay", "records", "horizon", "method", "taps", "blocks", "every",
+    "statistic", "gain", "noise", "digest", "reported",
+}  # fmt: skip
 _LIMIT = 1 << 26  # characters
 _DIFFERS = "the plan was changed after it was saved: its digest or a field differs"
 _REAL = {
@@ -57,12 +61,11 @@ _MALFORMED = (
 
 def written(plan: Plan) -> str:
     """The plan as indented JSON."""
-    document = {**_covered(plan), "digest": plan.digest.hex()}
-    if not plan.version_1:
-        document["reported"] = {
-            "loss": float(plan.loss),
-            "considered": [considered._asdict() for considered in plan.considered],
-        }
+    reported = {
+        "loss": float(plan.loss),
+        "considered": [considered._asdict() for considered in plan.considered],
+    }
+    document = {**_covered(plan), "digest": plan.digest.hex(), "reported": reported}
     return json.dumps(document, indent=1)
 
 
@@ -86,23 +89,26 @@ def read(text: str | bytes) -> Plan:
         if isinstance(error, HushfadeError):
             raise
         raise InvalidValue("the plan must be a JSON document") from None
-    formats = (FORMAT, STATISTIC_FORMAT, plan_version_1.FORMAT)
-    if not isinstance(document, dict) or document.get("format") not in formats:
-        raise InvalidValue(f"the plan must have format {FORMAT!r}")
-    name = document["format"]
+    check_format(document)
     try:
         if not _intact(document):  # first: a damaged number could cost hours and gigabytes
             raise InvalidValue(_DIFFERS)
-        plan = _version_1(document) if name == plan_version_1.FORMAT else _plan(document)
+        plan = _plan(document)
         same = json.loads(written(plan)) == document
     except HushfadeError:
         raise
     except _MALFORMED as error:
         kind = type(error).__name__
-        raise InvalidValue(f"the plan must have the fields of {name!r}: {kind}") from None
+        raise InvalidValue(f"the plan must have the fields of {FORMAT!r}: {kind}") from None
     if not same:
         raise InvalidValue(_DIFFERS)
     return plan
+
+
+def check_format(document: Any) -> None:
+    """Raise InvalidValue unless the JSON data have the format of this version."""
+    found = document.get("format") if isinstance(document, dict) else None
+    check_marker("the plan", found, FORMAT, remedy=_REMEDY)
 
 
 def _intact(document: dict[str, Any]) -> bool:
@@ -110,8 +116,11 @@ def _intact(document: dict[str, Any]) -> bool:
 
     Other programs write the number 1.0 as 1; both count as the same.
     """
-    apart = {"digest"} if document["format"] == plan_version_1.FORMAT else {"digest", "reported"}
-    covered = {name: _floats(name, of) for name, of in document.items() if name not in apart}
+    covered = {
+        name: _floats(name, of)
+        for name, of in document.items()
+        if name not in ("digest", "reported")
+    }
     return _hashed(covered).hex() == document.get("digest")
 
 
@@ -124,36 +133,32 @@ def _floats(name: str, value: Any) -> Any:
     return float(value) if type(value) is int and name in _REAL else value
 
 
-# Format 2 ------------------------------------------------------------------------------------
+# Fields --------------------------------------------------------------------------------------
 
 
 def _covered(plan: Plan) -> dict[str, Any]:
     """The fields that the digest covers: integers and declared parameters."""
-    common: dict[str, Any] = {
+    gain, statistic = plan.pair.integer_gain, plan.statistic
+    return {
+        "format": FORMAT,
+        "guarantee": guarantee_document(plan.guarantee),
         "decay": decay_document(plan.decay),
         "records": _records(plan),
         "horizon": plan.horizon,
         "method": plan.method,
         "taps": _taps(plan.taps),
-    }
-    if plan.version_1:
-        return plan_version_1.document(plan, common)
-    gain = plan.pair.integer_gain
-    if isinstance(plan.pair, BlockSums):
-        schedule = plan.pair.schedule
-        common["blocks"] = {"depth": schedule.depth, "period": schedule.period}
-    if plan.every is not None:
-        common["every"] = plan.every
-    statistic = plan.statistic
-    if statistic is not None:
-        common["statistic"] = statistic.document()
-    return {
-        "format": FORMAT if statistic is None else STATISTIC_FORMAT,
-        "guarantee": guarantee_document(plan.guarantee),
-        **common,
+        "blocks": _block_schedule(plan),
+        "every": plan.every,
+        "statistic": None if statistic is None else statistic.document(),
         "gain": None if gain is None else {"bits": plan.taps.bits, "value": gain.tolist()},
         "noise": law_document(plan.law),
     }
+
+
+def _block_schedule(plan: Plan) -> dict[str, int] | None:
+    if not isinstance(plan.pair, BlockSums):
+        return None
+    return {"depth": plan.pair.schedule.depth, "period": plan.pair.schedule.period}
 
 
 def _records(plan: Plan) -> dict[str, Any]:
@@ -186,48 +191,9 @@ def _taps_from(document: dict[str, Any]) -> IntegerTaps:
 
 
 def _plan(document: dict[str, Any]) -> Plan:
-    optional = {"blocks", "every"} & set(document)  # written only if a plan has them
-    optional |= {"statistic"} if document["format"] == STATISTIC_FORMAT else set()
-    _check_fields(document, plan_version_1.COMMON | {"gain", "noise", "reported"} | optional)
-    guarantee = guarantee_from(document["guarantee"])
-    gain = document["gain"]
-    if gain is not None and gain["bits"] != document["taps"]["bits"]:
-        raise InvalidValue(_DIFFERS)
-    loss = check.real(loss=document["reported"]["loss"])
-    if not -1.0 < loss < 1e6:
-        raise InvalidValue("must be in (-1, 1e6)", argument="loss", got=repr(loss))
-    considered = tuple(
-        Considered(str(one["method"]), str(one["law"]), check.real(error=one["error"]))
-        for one in document["reported"]["considered"]
-    )
-    law = law_from(document["noise"])
-    gains = None if gain is None else gain["value"]
-    plan = _made(document, guarantee, gains, law, loss, considered=considered)
-    noise_scale.check_required(law, guarantee, plan.grid, plan.pair)
-    return plan
-
-
-def _version_1(document: dict[str, Any]) -> Plan:
-    _check_fields(document, plan_version_1.COMMON | {"gain", "loss", "sigma"})
-    guarantee = plan_version_1.guarantee(document["guarantee"])
-    loss, sigma = check.real(loss=document["loss"]), check.real(sigma=document["sigma"])
-    law = Gaussian(sigma)
-    plan = _made(document, guarantee, document["gain"], law, loss, version_1=True)
-    noise_scale.check_version_1(sigma, guarantee, plan.grid, plan.pair)
-    return plan
-
-
-def _made(
-    document: dict[str, Any],
-    guarantee: Guarantee,
-    gain: list[int] | None,
-    law: Law,
-    loss: float,
-    *,
-    considered: tuple[Considered, ...] = (),
-    version_1: bool = False,
-) -> Plan:
-    records = document["records"]
+    if set(document) != _FIELDS:
+        raise InvalidValue(f"the plan must have the fields {sorted(_FIELDS)}")
+    guarantee, records = guarantee_from(document["guarantee"]), document["records"]
     grid = grid_of(
         guarantee,
         low=records["low"],
@@ -238,32 +204,50 @@ def _made(
         resolution=records["resolution"],
         statistic=_statistic(document, records),
     )
-    taps, horizon = _taps_from(document["taps"]), document["horizon"]
+    horizon, law = document["horizon"], law_from(document["noise"])
     if horizon is not None:
         check.count(horizon=horizon)
-    decay, method = decay_from(document["decay"]), document["method"]
-    check_method(method)
-    if (method == "blocks") != ("blocks" in document):
-        raise InvalidValue("the plan must have blocks if and only if its method is 'blocks'")
-    if method == "blocks":
-        pair = _blocks(document["blocks"], decay, horizon, law)
-    else:
-        gains = None if gain is None else np.ldexp(np.array(gain, dtype=np.float64), -taps.bits)
-        pair = IntegerFactorization(decay, taps, horizon, gains)
-    every = document.get("every")
+    check_method(document["method"])
+    pair = _pair(document, horizon, law)
+    every = document["every"]
     if every is not None and duration.declared_step(every) != every:
         raise InvalidValue("every must be a step length as hushfade saves it", got=repr(every))
-    return sized(
+    loss = check.real(loss=document["reported"]["loss"])
+    if not -1.0 < loss < 1e6:
+        raise InvalidValue("must be in (-1, 1e6)", argument="loss", got=repr(loss))
+    considered = tuple(
+        Considered(str(one["method"]), str(one["law"]), check.real(error=one["error"]))
+        for one in document["reported"]["considered"]
+    )
+    plan = sized(
         Plan(
-            pair.decay, guarantee, grid, horizon, method, pair, law, loss, considered, version_1,
+            pair.decay, guarantee, grid, horizon, document["method"], pair, law, loss, considered,
             every,
         )
     )  # fmt: skip
+    noise_scale.check_required(law, guarantee, plan.grid, pair)
+    return plan
+
+
+def _pair(document: dict[str, Any], horizon: int | None, law: Law) -> IntegerFactorization:
+    """The factors in JSON data."""
+    taps, decay = _taps_from(document["taps"]), decay_from(document["decay"])
+    blocks, gain = document["blocks"], document["gain"]
+    if (document["method"] == "blocks") != (blocks is not None):
+        raise InvalidValue("the plan must have blocks if and only if its method is 'blocks'")
+    if gain is not None and gain["bits"] != taps.bits:
+        raise InvalidValue(_DIFFERS)
+    if blocks is not None:
+        return _blocks(blocks, decay, horizon, law)
+    gains = None
+    if gain is not None:
+        gains = np.ldexp(np.array(gain["value"], dtype=np.float64), -taps.bits)
+    return IntegerFactorization(decay, taps, horizon, gains)
 
 
 def _statistic(document: dict[str, Any], records: dict[str, Any]) -> LaneStatistic | None:
     """The statistic of plain data, with the bounds of the records; None for sums and counts."""
-    if document["format"] != STATISTIC_FORMAT:
+    if document["statistic"] is None:
         return None
     found = statistic_from(document["statistic"], records["low"], records["high"])
     low, high = found.bounds
@@ -283,11 +267,6 @@ def _blocks(
     check_lasting(decay, horizon)
     schedule = BlockSchedule(check.count(depth=document["depth"]), document["period"])
     return BlockSums(decay, schedule, horizon)
-
-
-def _check_fields(document: dict[str, Any], expected: set[str]) -> None:
-    if set(document) != expected:
-        raise InvalidValue(f"the plan must have the fields {sorted(expected)}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

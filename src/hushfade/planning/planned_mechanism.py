@@ -45,11 +45,7 @@ class Considered(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlannedMechanism:
-    """The decay, the guarantee, the factors and the noise: what decides privacy and accuracy.
-
-    `version_1` marks a plan that version 0.1.0 wrote.  It keeps its noise and its digest, so that
-    its streams can continue.
-    """
+    """The decay, the guarantee, the factors and the noise: what decides privacy and accuracy."""
 
     decay: Decay
     guarantee: Guarantee
@@ -62,7 +58,6 @@ class PlannedMechanism:
     considered: tuple[Considered, ...] = field(
         default=(), repr=False
     )  # the chosen mechanism first; empty if none were compared
-    version_1: bool = field(default=False, repr=False)
     every: str | None = field(default=None, repr=False)  # step length: "1h", "rows", or undeclared
 
     # Privacy ---------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def _gaussian_privacy(plan: Plan) -> list[tuple[str, str]]:
 def _length(plan: Plan) -> str:
     if plan.horizon is not None:
         return f"{plan.horizon} steps"
-    if plan.method == "unbounded" and not plan.version_1:  # 0.1.0 expected no length
+    if plan.method == "unbounded":
         return f"no horizon; tuned for about {plan.taps.support // REACH} steps"
     return "no horizon"
 

@@ -39,7 +39,6 @@ from hushfade.privacy.unit_words import words
 Composition = Literal["gaussian", "basic"]
 
 _ROUNDING = 1e-12  # relative amount by which charges may exceed a budget: two halves must fit
-_ROUNDING_0_1_0 = 1e-9  # 0.1.0 rounded budgets down by up to 1e-9; newer plans spend all of it
 _LEAST_DELTA = Fraction("1e-300")  # the smallest delta > 0 of a guarantee
 _REMEDY = "plan it with law='gaussian' (--law gaussian)"
 
@@ -102,9 +101,8 @@ class Account:
     name: str
     mu: float | None  # the whole budget for Gaussian noise; None if delta is 0
     delta: float
+    relation: Relation  # the unit
     spent: float = 0.0  # the mu spent so far
-    relation: Relation | None = None  # the unit; 0.1.0 had none before the first charge
-    exact: bool = False  # whether mu is all that epsilon allows; 0.1.0 rounded it down
     declared: float | None = None  # the epsilon of the budget; None if mu was declared
     losses: Total | None = None  # the losses spent so far under basic composition
     last: Spending | None = field(default=None, compare=False)  # the last charge, for reports
@@ -124,7 +122,7 @@ class Account:
         unit = guarantee.relation
         if not unit.single:
             unit = unit._replace(step=step)
-        return cls(name, mu, float(guarantee.delta), relation=unit, exact=True, declared=declared)
+        return cls(name, mu, float(guarantee.delta), unit, declared=declared)
 
     @property
     def composition(self) -> Composition | None:
@@ -172,7 +170,7 @@ class Account:
     def left_epsilon(self) -> float:
         """The largest epsilon, to nine digits, that one more stream can have at `left_delta`.
 
-        >>> whole = Account("clinics", mu_of(2.0, 1e-6), 1e-6)
+        >>> whole = Account.of("clinics", Guarantee.from_mu(mu_of(2.0, 1e-6), delta=1e-6))
         >>> whole.left_epsilon, whole.charged(mu_of(1.0, 1e-6)).left_epsilon
         (2.0, 1.67327427)
         >>> Account.of("clinics", Guarantee(2, 1e-6)).charged(Loss(0.7, 0.0)).left_epsilon
@@ -241,16 +239,15 @@ class Account:
             return self._total.plus(spending).within(self.declared, self.delta)
         if self.mu is None or self.composition == "basic":
             return False
-        rounding = _ROUNDING if self.exact else _ROUNDING_0_1_0
-        return math.hypot(self.spent, spending) <= self.mu * (1.0 + rounding)
+        return math.hypot(self.spent, spending) <= self.mu * (1.0 + _ROUNDING)
 
     def charged(self, spending: Spending, relation: Relation | None = None) -> Account:
         """The account after a charge.
 
         Raises Refused if the charge exceeds the budget, follows the other rule, or protects another
-        unit.
+        unit.  Without a relation it protects the account's unit.
 
-        >>> Account("clinics", mu=5.0, delta=1e-6).charged(3.0).charged(4.0).left
+        >>> Account.of("clinics", Guarantee.from_mu(5, delta=1e-6)).charged(3.0).charged(4.0).left
         0.0
         """
         self._check_adds_up(spending)
@@ -297,11 +294,11 @@ class Account:
             return replace(account, losses=self._total.plus(spending))
         return replace(account, spent=root_up(Fraction(self.spent) ** 2 + Fraction(spending) ** 2))
 
-    def _unit(self, relation: Relation | None) -> Relation | None:
+    def _unit(self, relation: Relation | None) -> Relation:
         """The account's unit after one more stream, which must protect the same unit."""
         own = self.relation
-        if own is None or relation is None:
-            return own or relation
+        if relation is None:
+            return own
         if own.step is None and not self.used:  # the first stream decides the length of a step
             own = own._replace(step=relation.step)
         if relation != own:

@@ -121,9 +121,7 @@ class Totals:
             account = add(spending, relation_of(entry))
         if entry.kind == "charge":
             self.joint.pop(content["stream"], None)
-            self.charged[content["stream"]] = Charged(
-                content.get("epoch", 0), content.get("plan", ""), spending
-            )
+            self.charged[content["stream"]] = Charged(content["epoch"], content["plan"], spending)
         elif entry.kind == "joint":
             self._reserve(entry, spending_of(entry))
         elif entry.kind == "member":

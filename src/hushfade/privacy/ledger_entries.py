@@ -78,29 +78,30 @@ def fields(spending: Spending) -> dict[str, Any]:
 
 def budget_fields(account: Account) -> dict[str, Any]:
     """The fields of the `dataset` entry that opens the account."""
-    common: dict[str, Any] = {"dataset": account.name, "delta": account.delta}
-    if account.relation is not None:
-        common["relation"] = account.relation.listed()
-    if account.declared is not None:
-        return common | {"epsilon": account.declared}
-    return common | {"mu": account.mu} | ({"exact": True} if account.exact else {})
+    amount = {"mu": account.mu} if account.declared is None else {"epsilon": account.declared}
+    return {
+        "dataset": account.name,
+        "delta": account.delta,
+        "relation": account.relation.listed(),
+        **amount,
+    }
 
 
 def opened(entry: Entry) -> Account:
     """The account that a `dataset` entry opens."""
     content = entry.content
-    name, delta = content["dataset"], content["delta"]
+    name, delta, relation = content["dataset"], content["delta"], relation_of(entry)
     if "epsilon" in content:
-        account = Account.of(name, Guarantee(content["epsilon"], delta))
-    else:
-        account = Account(name, content["mu"], delta, exact=content.get("exact") is True)
-    return replace(account, relation=relation_of(entry))
+        return replace(Account.of(name, Guarantee(content["epsilon"], delta)), relation=relation)
+    return Account(name, content["mu"], delta, relation)
 
 
-def relation_of(entry: Entry) -> Relation | None:
-    """The unit of privacy that the entry states, if it states one."""
-    told = entry.content.get("relation")
-    return None if told is None else Relation.of_list(told)
+def relation_of(entry: Entry) -> Relation:
+    """The unit of privacy that the entry states."""
+    try:
+        return Relation.of_list(entry.content["relation"])
+    except KeyError:
+        raise Malformed(f"entry {entry.number} of the ledger must state a unit") from None
 
 
 def spending_of(entry: Entry) -> Spending:

@@ -12,13 +12,14 @@ from typing import Any
 
 from hushfade import check
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
+from hushfade.format_marker import check_marker
 from hushfade.laws import Gaussian, Huber, Laplace, Law
 from hushfade.laws.document import law_document, law_from
 from hushfade.privacy.loss import Case, Choice, PrivacyLoss, Shifted
 from hushfade.privacy.rounded_losses import Shift
 from hushfade.privacy.unit import Relation
 
-FORMAT = "hushfade loss 1"
+FORMAT = "hushfade loss draft"
 _LIMIT = 1 << 24  # characters
 # the limits for any plan: cases, parts per case, shifts per part, sizes, times, mu
 _CASES, _PARTS, _SHIFTS, _CHOICES = 256, 256, 2048, 4
@@ -45,8 +46,9 @@ def read(text: str | bytes) -> PrivacyLoss:
         raise InvalidValue(f"the loss must have at most {_LIMIT} characters", got=len(text))
     try:
         document = json.loads(text, object_pairs_hook=_once)
-        if document["format"] != FORMAT:
-            raise InvalidValue(f"the loss must have format {FORMAT!r}")
+        check_marker(
+            "the loss", document["format"], FORMAT, remedy="write it with this version of hushfade"
+        )
         unit = document["relation"]
         loss = PrivacyLoss(
             tuple(_case_from(case) for case in _few(document["cases"], _CASES)),

@@ -10,7 +10,7 @@ Neighbouring streams differ in one unit.  The last two units are renewed for eve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -187,40 +187,6 @@ def unit_document(unit: Unit) -> Any:
     {'within': 7}
     """
     return "record" if isinstance(unit, Record) else unit.given()
-
-
-def stored(unit: Unit) -> dict[str, Any]:
-    """The unit as the fields of a saved plan, which 0.1.0 named before units had these names.
-
-    >>> stored(Person(steps=3, apart=24))
-    {'participations': 3, 'separation': 24, 'records_per_step': 1}
-    """
-    found: dict[str, Any] = {
-        "participations": unit.steps,
-        "separation": unit.apart,
-        "records_per_step": unit.records_per_step,
-    }
-    if unit.within is not None:
-        return {**found, "within": unit.within}
-    if unit.period is not None:
-        return {**found, "period": unit.period}
-    return {**found, "person": True} if unit == Person() else found
-
-
-def restored(fields: Mapping[str, Any]) -> Unit:
-    """The unit in the fields of a saved plan.
-
-    >>> restored({"participations": 1, "separation": 1, "records_per_step": 1})
-    Record()
-    """
-    given = dict(fields)
-    steps, apart = given.pop("participations", 1), given.pop("separation", 1)
-    most, person = given.pop("records_per_step", 1), given.pop("person", False)
-    if not given.keys() <= {"within", "period"} or person not in (False, True):
-        raise InvalidValue("the unit of privacy must have the fields of a saved plan")
-    if (steps, apart, most) == (1, 1, 1) and not given and not person:
-        return Record()
-    return Person(steps=steps, apart=apart, records_per_step=most, **given)
 
 
 # Relations ------------------------------------------------------------------------------------

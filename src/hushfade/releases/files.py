@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hushfade.public.statistics import LaneStatistic
     from hushfade.public.step_errors import StepErrors
 
-FORMAT = "hushfade releases 1"
+FORMAT = "hushfade releases draft"
 FORMS = ("csv", "jsonl", "parquet")
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 

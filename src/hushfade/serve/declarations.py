@@ -9,6 +9,7 @@ from typing import Any
 from hushfade import check, duration
 from hushfade.errors import InvalidValue, Malformed
 from hushfade.planning.plan import Plan
+from hushfade.planning.plan_file import check_format
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.unit import Person, Unit, unit_of
 from hushfade.serve.registry import BY_HAND
@@ -75,21 +76,20 @@ def plan_of(document: Any) -> Plan:
     """The plan in a document from `Plan.to_json`.  Raise if it is too large to be served."""
     if not isinstance(document, dict):
         raise Malformed("plan must be a JSON object")
+    check_format(document)
     try:
         if not 0 < document["taps"]["support"] <= _SUPPORT:
             raise InvalidValue(f"the plan must have at most {_SUPPORT} taps")
         records = document["records"]
         if not max(records["width"], len(records["keys"] or ())) <= _LANES:
             raise InvalidValue(f"the plan must have at most {_LANES} keys")
-        if "statistic" in document:
+        if document["statistic"] is not None:
             _check_statistic(document["statistic"], len(records["keys"] or ("",)))
         several = len(document["taps"]["value"]) > _PIECES
         if several and "law" in document.get("noise", {}):  # each costs time in computing delta
             raise InvalidValue(f"a plan without Gaussian noise must have at most {_PIECES} jumps")
-        promised = document["guarantee"]
-        span = (promised["participations"] - 1) * promised["separation"]
-        endless = document["horizon"] is None
-        if not promised["participations"] <= _TIMES or (endless and not span <= _SPAN):
+        unit, endless = unit_of(document["guarantee"]["protects"]), document["horizon"] is None
+        if not unit.steps <= _TIMES or (endless and not (unit.steps - 1) * unit.apart <= _SPAN):
             raise InvalidValue(
                 f"a person of the plan must have at most {_TIMES} steps, within {_SPAN} steps"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD
+from hushfade.planning.plan_file import FORMAT
 from hushfade.serve.planned_statistics import KINDS, MOST_BINS, MOST_EDGES, MOST_QUANTILES
 from hushfade.serve.planner import EXPECTED, LAWS, LONGEST, METHODS, SLOWEST
 from hushfade.serve.schema_parts import (
@@ -11,8 +12,8 @@ from hushfade.serve.schema_parts import (
     DELTA,
     EPSILON,
     LENGTH,
-    STORED_UNIT,
     TEXT,
+    UNIT,
     Schema,
     an_object,
     list_of,
@@ -78,68 +79,31 @@ _NOISE: Schema = {
         an_object({"law": {"const": "huber"}, "slope": _BINARY, "core": whole(1)}),
     ]
 }
-_PLAN: Schema = {
-    "oneOf": [
-        *(
-            an_object(
-                {
-                    "format": {"const": f"hushfade plan {version}"},
-                    "guarantee": {
-                        "oneOf": [
-                            an_object(
-                                {
-                                    by: ABOVE_0,
-                                    "delta": number(0),
-                                    **STORED_UNIT,
-                                    "records_per_step": whole(1),
-                                },
-                                {
-                                    "within": whole(1, 1 << 31),
-                                    "period": CALENDAR,
-                                    "person": {"const": True},
-                                },
-                            )
-                            for by in ("epsilon", "mu", "rho")
-                        ]
-                    },
-                    **_PLAN_FIELDS,
-                    **statistic,
-                    "gain": or_null(an_object({"bits": whole(0, 62), "value": _INTEGERS})),
-                    "noise": _NOISE,
-                    "reported": an_object(
-                        {
-                            "loss": number(),
-                            "considered": list_of(
-                                an_object({"method": TEXT, "law": _LAW, "error": number()})
-                            ),
-                        }
-                    ),
-                },
-                {
-                    "blocks": an_object(
-                        {"depth": whole(1, DEEPEST), "period": whole(2, LONGEST_PERIOD)}
-                    ),
-                    "every": {"anyOf": [{"const": "rows"}, LENGTH, CALENDAR]},
-                },
-            )
-            for version, statistic in ((2, {}), (3, {"statistic": named("Statistic")}))
-        ),
-        an_object(
+_PLAN: Schema = an_object(
+    {
+        "format": {"const": FORMAT},
+        "guarantee": {
+            "oneOf": [
+                an_object({by: ABOVE_0, "delta": number(0), **UNIT})
+                for by in ("epsilon", "mu", "rho")
+            ]
+        },
+        **_PLAN_FIELDS,
+        "statistic": or_null(named("Statistic")),
+        "gain": or_null(an_object({"bits": whole(0, 62), "value": _INTEGERS})),
+        "noise": _NOISE,
+        "reported": an_object(
             {
-                "format": {"const": "hushfade plan 1"},
-                "guarantee": an_object(
-                    {"epsilon": ABOVE_0, "delta": ABOVE_0, "mu": ABOVE_0, **STORED_UNIT},
-                    {"records_per_step": whole(2)},
-                ),
-                **_PLAN_FIELDS,
                 "loss": number(),
-                "gain": or_null(_INTEGERS),
-                "sigma": ABOVE_0,
+                "considered": list_of(an_object({"method": TEXT, "law": _LAW, "error": number()})),
             }
         ),
-    ],
-    "description": "A plan file from `hushfade plan -o`, unchanged.",
-}
+        "blocks": or_null(
+            an_object({"depth": whole(1, DEEPEST), "period": whole(2, LONGEST_PERIOD)})
+        ),
+        "every": or_null({"anyOf": [{"const": "rows"}, LENGTH, CALENDAR]}),
+    }
+) | {"description": "A plan file from `hushfade plan -o`, unchanged."}
 _STATISTIC: Schema = {
     "oneOf": [
         an_object({"kind": {"enum": ["mean", "variance"]}}),

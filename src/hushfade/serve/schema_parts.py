@@ -86,8 +86,3 @@ EPSILON = number(1e-3, 100)
 DELTA: Schema = {"anyOf": [{"const": 0}, number(1e-30, 0.5)]}
 ABOVE_0 = number(0, above=True)
 UNIT: Schema = {"neighbours": named("Neighbours"), "protects": named("Unit")}
-STORED_UNIT: Schema = {
-    "neighbours": named("Neighbours"),
-    "participations": whole(1),
-    "separation": whole(1),
-}

@@ -187,7 +187,7 @@ SCHEMAS: dict[str, Schema] = {
             "next_epsilon": or_null(number(0)) | {
                 "description": "The value of spent_epsilon after another stream like the last."
             },
-            "unit": or_null(TEXT) | {"description": "The unit of privacy, in words."},
+            "unit": TEXT | {"description": "The unit of privacy, in words."},
             "reserved": list_of(NAME) | {
                 "description": "Streams that joint charges have paid for and that do not exist yet."
             },

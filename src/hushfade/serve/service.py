@@ -322,7 +322,7 @@ def budget(account: Account, reserved: Mapping[str, str]) -> dict[str, Any]:
         "left_delta": account.left_delta,
         "composition": account.composition,
         "next_epsilon": account.next_epsilon,
-        "unit": None if account.relation is None else words(account.relation),
+        "unit": words(account.relation),
         "mu": account.mu if gaussian else None,
         "spent": account.spent if gaussian else None,
         "left": account.left if gaussian else None,

@@ -19,7 +19,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from hushfade.check import Signed
 from hushfade.crossing.key_file import KeyFile
-from hushfade.crossing.noise_sources import legacy_name
 from hushfade.duration import step_length
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.records.calendar import Calendar, Timed
@@ -93,9 +92,9 @@ def bound(df: DataFrame, request: Request, buckets: Buckets, limits: PersonLimit
     """
     noise = buckets.noise
     if isinstance(noise, KeyFile):  # its path may change
-        drawn: tuple[object, ...] = (noise.stream, noise.epoch, noise.fingerprint)
+        drawn: object = (noise.stream, noise.epoch, noise.fingerprint)
     else:
-        drawn = (legacy_name(noise.identity),)
+        drawn = noise.identity
     said = _asked(df, request, limits) | {
         "plan": buckets.mechanism.digest.hex(),
         "noise": drawn,

@@ -10,7 +10,7 @@ live_streams     a stream of the store in memory
 ledger_table     the ledger as a table
 open_store       choose the database, and check that it is the newest copy
 database         the protocol of a database; sqlite and postgres implement it
-schema           the tables, with versions
+schema           the tables, and the format of the store
 high_water_mark  a file outside the database, by which an older copy is recognised
 group_close      steps of several streams in one transaction
 reopening        connecting again after a failure

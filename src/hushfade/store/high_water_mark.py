@@ -6,8 +6,7 @@ mark also records the budgets spent since the copy, so that no budget is spent t
 
     slot, slot, accounts, accounts, ...       two slots in turn; then a line whenever budgets change
 
-A line contains the budgets that changed, and the last line of each budget counts.  Stores before
-version 7 wrote all budgets in each line, so the same rule reads them.
+A line contains the budgets that changed, and the last line of each budget counts.
 """
 
 from __future__ import annotations
@@ -24,10 +23,12 @@ from typing import Any
 
 from hushfade.atomic_files import synced
 from hushfade.errors import Malformed
+from hushfade.format_marker import check_marker
 from hushfade.privacy.account import Account, Total
 from hushfade.privacy.unit import Relation
 from hushfade.store import process_lock
 
+FORMAT = "hushfade mark draft"
 _LONG = 1 << 20  # bytes; a longer file is replaced when the store is opened
 _SLOT = 256  # bytes; two slots are written in turn, so a torn write leaves the other
 
@@ -42,7 +43,7 @@ class Mark:
 
     def line(self) -> bytes:
         """The mark as a line with a checksum."""
-        text = f"hushfade mark 1 {self.store} {self.number} {self.digest}"
+        text = f"{FORMAT} {self.store} {self.number} {self.digest}"
         check = hashlib.sha256(text.encode()).hexdigest()
         return f"{text} {check}\n".encode().ljust(_SLOT, b" ")
 
@@ -78,6 +79,14 @@ class MarkFile:
         found = [_read(content[at : at + _SLOT]) for at in range(0, len(content), _SLOT)]
         marks = [mark for mark in found if mark is not None]
         if not marks:
+            words = content[:_SLOT].decode("ascii", errors="replace").split()
+            check_marker(
+                self.path.name,
+                " ".join(words[:3]),
+                FORMAT,
+                remedy="restore the mark that belongs to the store",
+                error=Malformed,
+            )
             raise Malformed(f"{self.path.name} must be a mark, as a store wrote it")
         return max(marks, key=lambda mark: mark.number)
 
@@ -168,19 +177,15 @@ def _document(account: Account) -> dict[str, Any]:
 
 
 def _account(told: dict[str, Any]) -> Account:
-    relation, losses = told["relation"], told.get("losses")
-    total = None
+    losses, total = told["losses"], None
     if losses is not None:
         total = Total(Fraction(losses["epsilon"]), Fraction(losses["delta"]))
-    return Account(
-        **told
-        | {"relation": None if relation is None else Relation.of_list(relation), "losses": total}
-    )
+    return Account(**told | {"relation": Relation.of_list(told["relation"]), "losses": total})
 
 
 def _read(slot: bytes) -> Mark | None:
     words = slot.decode("ascii", errors="replace").split()
-    if len(words) != 7 or words[:3] != ["hushfade", "mark", "1"] or not words[4].isdecimal():
+    if len(words) != 7 or " ".join(words[:3]) != FORMAT or not words[4].isdecimal():
         return None
     mark = Mark(words[3], int(words[4]), words[5])
     return mark if mark.line() == slot else None

@@ -135,7 +135,7 @@ class Book:
                 self.add(account)
             lost = self.accounts()[name].lacking(account)
             if lost is not None:
-                unit = None if account.relation is None else account.relation.listed()
+                unit = account.relation.listed()
                 self.enter("lost", dataset=name, relation=unit, **ledger.fields(lost))
 
     def published(self, stream: str) -> Spending:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.errors import Failed, Refused
+from hushfade.errors import Failed
 from hushfade.planning.plan import Plan
 from hushfade.privacy import ledger
 from hushfade.privacy.account import Account, Loss
@@ -97,15 +97,7 @@ class Reader:
         """A reader of the store, which may be in use by another process."""
         database = connected(where, only_read=True)
         try:
-            version = schema.version(database)
-            if version != schema.VERSION:
-                raise Refused(
-                    f"the store must have version {schema.VERSION}",
-                    got=version,
-                    remedy="open it once with hushfade serve or Store.open, which updates it"
-                    if version < schema.VERSION
-                    else "update hushfade",
-                )
+            schema.check_format(database)
             return cls(database)
         except BaseException:
             database.close()

@@ -46,8 +46,8 @@ def reopen(store: Store) -> None:
     try:
         if database.place() != store._place:
             raise Refused(_ANOTHER)
-        known = schema.VERSION, store.settled.name
-        if (schema.version(database), schema.name(database)) != known:
+        known = schema.FORMAT, store.settled.name
+        if (schema.format_of(database), schema.name(database)) != known:
             raise Refused(_ANOTHER)
         database.settled(CHECK)
         _try_out(database)

@@ -50,7 +50,7 @@ class Store(Reader):
         self._failures = 0  # after a failure, the streams are loaded again
         self._mark = mark
         self._place = database.place()  # a reopened store must be the same file
-        schema.migrate(database)
+        schema.create(database)
         super().__init__(database)
         if database.recovered:  # SQLite may have applied the log of another copy
             database.sound()
@@ -68,7 +68,7 @@ class Store(Reader):
         """The store in a SQLite file or a PostgreSQL database, which is created if needed.
 
         The mark of a SQLite file is FILE.mark.  A database server ('postgresql://...') needs the
-        path of a `mark`.  Raise Refused for a second writer, for a newer version, and for a copy
+        path of a `mark`.  Raise Refused for a second writer, for another format, and for a copy
         that is older than its mark.  As a `new_epoch` an older copy opens: the store charges every
         stream again, or ends a stream if its budget does not suffice.  `settled` lists them.
         """

@@ -1,6 +1,6 @@
 """The binary container of all saved states: a magic line, a header, arrays, and a checksum.
 
-    magic line        b"hushfade stream 3\\n": the content, and the version of its header
+    magic line        b"hushfade stream draft\\n": the content, and its format
     8 bytes           the length of the header, little-endian
     header            JSON; "arrays" lists the type and length of each array
     arrays            little-endian, one after another
@@ -20,17 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushfade.errors import Refused
+from hushfade.format_marker import check_marker
 
 MOST_STEPS = (
     2**61
 )  # the most steps of a saved state without a horizon; random bits have positions for twice as many
 _CHECKSUM = 32
+_LONGEST = 64  # bytes of a magic line
 
 
 class Frame(NamedTuple):
     """The parts of a saved container."""
 
-    magic: bytes
     header: dict[str, Any]
     body: memoryview
 
@@ -49,17 +50,19 @@ def packed(magic: bytes, header: dict[str, Any], arrays: Sequence[NDArray[Any]])
     return b"".join([*parts, checksum.digest()])
 
 
-def opened(data: Any, magics: Sequence[bytes], what: str) -> Frame:
-    """The frame of a container with one of these magic lines, checked by its checksum.
+def opened(data: Any, magic: bytes, what: str) -> Frame:
+    """The parts of a container with this magic line, checked by its checksum.
 
     `what` names the content in messages.
     """
-    return frame(*recognised(data, magics, what), what)
-
-
-def frame(magic: bytes, raw: memoryview, what: str) -> Frame:
-    """The parts of a container whose checksum was verified."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise Refused(f"{what} must be bytes", got=type(data).__name__)
+    raw = memoryview(data).cast("B")
+    _check_magic(bytes(raw[:_LONGEST]), magic, what)
     start = len(magic) + 8
+    whole = len(raw) >= start + _CHECKSUM
+    if not whole or hashlib.sha256(raw[:-_CHECKSUM]).digest() != raw[-_CHECKSUM:]:
+        raise Refused(f"{what} is damaged: its checksum does not match")
     end = start + int.from_bytes(raw[len(magic) : start], "little")
     try:
         header = json.loads(bytes(raw[start:end]))
@@ -67,24 +70,22 @@ def frame(magic: bytes, raw: memoryview, what: str) -> Frame:
         header = None
     if not isinstance(header, dict) or end > len(raw) - _CHECKSUM:
         raise Refused(f"{what} has no readable header")
-    return Frame(magic, header, raw[end:-_CHECKSUM])
+    return Frame(header, raw[end:-_CHECKSUM])
 
 
-def recognised(data: Any, magics: Sequence[bytes], what: str) -> tuple[bytes, memoryview]:
-    """The magic line and all bytes; raises Refused unless the checksum matches."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise Refused(f"{what} must be bytes", got=type(data).__name__)
-    raw = memoryview(data).cast("B")
-    for magic in magics:
-        if bytes(raw[: len(magic)]) == magic:
-            break
-    else:
-        formats = " or ".join(repr(magic.decode().strip()) for magic in magics)
-        raise Refused(f"{what} must have the format {formats}")
-    whole = len(raw) >= len(magic) + 8 + _CHECKSUM
-    if not whole or hashlib.sha256(raw[:-_CHECKSUM]).digest() != raw[-_CHECKSUM:]:
-        raise Refused(f"{what} is damaged: its checksum does not match")
-    return magic, raw
+def _check_magic(start: bytes, magic: bytes, what: str) -> None:
+    """Raise Refused unless the bytes start with the magic line."""
+    if start.startswith(magic):
+        return
+    line, _, _ = start.partition(b"\n")
+    check_marker(
+        what,
+        line.decode("ascii", errors="replace"),
+        magic.decode().strip(),
+        remedy="begin again with this version of hushfade",
+        error=Refused,
+    )
+    raise Refused(f"{what} is damaged: its first line is incomplete")
 
 
 def split(body: memoryview, listed: Any, kinds: Sequence[str], what: str) -> list[NDArray[Any]]:

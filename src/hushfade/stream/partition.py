@@ -12,7 +12,6 @@ This is safe for the same totals if the noise can be drawn again.  Other noise i
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -20,12 +19,7 @@ import numpy as np
 
 from hushfade import check
 from hushfade.check import Matrix, Signed
-from hushfade.crossing.noise_sources import (
-    KeyedNoise,
-    NoiseSource,
-    UnsafeSeededNoise,
-    legacy_name,
-)
+from hushfade.crossing.noise_sources import KeyedNoise, NoiseSource, UnsafeSeededNoise
 from hushfade.errors import InvalidType, Refused
 from hushfade.planning.plan import Plan
 from hushfade.private import integer_totals
@@ -33,7 +27,7 @@ from hushfade.public.deviations import Deviations
 from hushfade.stream import binary_container as container
 from hushfade.stream.engine import Engine
 
-MAGIC, OLD_MAGIC = b"hushfade part 2\n", b"hushfade part 1\n"
+MAGIC = b"hushfade part draft\n"
 _PART = "the saved part"
 _OTHER = (
     "the saved part must have this plan, these lanes and this noise: one of them has changed since"
@@ -114,7 +108,6 @@ class Running:
             "lanes": part.lanes,
             "noise": noise.identity,
         }
-        self._old_owner = _old_owner(part, noise)
         if saved is not None:
             self._load(saved)
 
@@ -143,30 +136,15 @@ class Running:
         return container.packed(MAGIC, header, self._engine.state())
 
     def _load(self, saved: bytes) -> None:
-        magic, raw = container.recognised(saved, (MAGIC, OLD_MAGIC), _PART)
-        if magic == OLD_MAGIC:
-            at = len(OLD_MAGIC) + len(self._old_owner)
-            if bytes(raw[len(OLD_MAGIC) : at]) != self._old_owner:
-                raise Refused(_OTHER)
-            steps, body = int.from_bytes(raw[at : at + 8], "little"), raw[at + 8 : -32]
-        else:
-            frame = container.frame(magic, raw, _PART)
-            if any(frame.header.get(name) != value for name, value in self._owner.items()):
-                raise Refused(_OTHER)
-            steps, body = check.count(steps=frame.header.get("steps"), least=0), frame.body
-        check.count(steps=steps, least=0, most=self._engine.plan.horizon or container.MOST_STEPS)
+        frame = container.opened(saved, MAGIC, _PART)
+        if any(frame.header.get(name) != value for name, value in self._owner.items()):
+            raise Refused(_OTHER)
+        most = self._engine.plan.horizon or container.MOST_STEPS
+        steps = check.count(steps=frame.header.get("steps"), least=0, most=most)
         lengths = self._engine.lengths(steps)
         listed = [["<i8", lengths[0]], ["<f8", lengths[1]]]
-        integers, floats = container.split(body, listed, ("<i8", "<f8"), _PART)
+        integers, floats = container.split(frame.body, listed, ("<i8", "<f8"), _PART)
         self._engine.restore(steps, integers, floats)
 
     def __repr__(self) -> str:
         return f"Running(steps={self.steps}, first={self.part.first}, lanes={self.part.lanes})"
-
-
-def _old_owner(part: Part, noise: KeyedNoise | UnsafeSeededNoise) -> bytes:
-    """The digest that version 0.1.0 wrote instead of plan, lanes and noise."""
-    mark = noise.fingerprint.hex() if isinstance(noise, KeyedNoise) else ""
-    name = legacy_name(noise.identity)
-    text = f"{part.mechanism.digest.hex()} {part.first} {part.lanes} {mark} {name}"
-    return hashlib.sha256(text.encode()).digest()

@@ -38,11 +38,7 @@ _MARGIN = 2.0**-30  # more than the relative error of a sensitivity in float64, 
 
 @dataclass(frozen=True, eq=False)
 class Correlation:
-    """The series R⁻¹ z, where z are independent Gaussians with standard deviation sensitivity / mu.
-
-    `version_1` is true for a series that version 0.1.0 began.  It keeps its level and its digest,
-    so that it continues with the same noise.
-    """
+    """The series R⁻¹ z for independent Gaussians z with standard deviation sensitivity / mu."""
 
     pair: Factorization  # as declared
     loop: Loop
@@ -51,7 +47,6 @@ class Correlation:
     guarantee: Guarantee
     norm: float
     sensitivity: float
-    version_1: bool = False
 
     def __post_init__(self) -> None:
         limits, gain = np.finfo(self.dtype), self.pair.gain

@@ -4,9 +4,6 @@ The document determines every draw, so its digest binds keyed noise to the serie
 level, shape or dtype, the same key gives independent noise.  The digest covers declared parameters
 and numbers of few bits, and no float whose last digits depend on the machine.
 
-    hushfade correlated noise 2     a series of this version
-    hushfade correlated noise 1     a series that 0.1.0 began; it is saved again in the same format
-
 A loader computes the level from the guarantee and rejects a smaller one, so forging a document is
 useless.
 """
@@ -15,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hushfade import check
-from hushfade.crossing.noise_sources import Identity, legacy_name
+from hushfade.crossing.noise_sources import Identity
 from hushfade.decays import decay_document, decay_from
 from hushfade.errors import HushfadeError, InvalidType, Refused
 from hushfade.factors.exponentials import CompactTaps, Exponentials
@@ -32,7 +29,6 @@ from hushfade.planning.parameter_documents import (
     guarantee_from,
 )
 from hushfade.privacy.guarantee import Guarantee
-from hushfade.privacy.unit import restored, stored
 from hushfade.stream import binary_container as container
 from hushfade.training.loop_coefficients import Floats, check_few, loop_of
 from hushfade.training.noise_series import (
@@ -43,14 +39,12 @@ from hushfade.training.noise_series import (
     rounded_up,
 )
 
-MAGIC, OLD_MAGIC = b"hushfade correlated noise 2\n", b"hushfade correlated noise 1\n"
+MAGIC = b"hushfade correlated noise draft\n"
 _NOISE = "the saved noise"
 _MALFORMED = (
     KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, IndexError,
     MemoryError,
 )  # fmt: skip
-# 0.1.0 added 2^-12 for float32, and its sums differ by less than 1e-12 from today's sums
-_VERSION_1_FLOAT32, _VERSION_1_ROUNDING = 2.0**-12, 1e-12
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class SavedSeries:
     """The contents of a saved series."""
 
     correlation: Correlation
-    noise: Identity | str  # text in states of 0.1.0
+    noise: Identity
     identity: bytes
     steps: int
     state: Floats
@@ -66,9 +60,6 @@ class SavedSeries:
 
 def digest(series: Correlation) -> bytes:
     """SHA-256 of the document in canonical form."""
-    if series.version_1:
-        decay: Any = repr(series.pair.decay)
-        return hashlib.sha256(OLD_MAGIC + _text({"decay": decay, **_version_1(series)})).digest()
     try:
         decay = decay_document(series.pair.decay)
     except InvalidType:  # a custom decay, on which the noise does not depend
@@ -78,27 +69,23 @@ def digest(series: Correlation) -> bytes:
 
 def packed(saved: SavedSeries) -> bytes:
     """The bytes of a saved series."""
-    series, noise = saved.correlation, saved.noise
-    if series.version_1 and not isinstance(noise, str):
-        noise = legacy_name(noise)
+    series = saved.correlation
     header = {
-        **(_version_1(series) if series.version_1 else _covered(series)),
+        **_covered(series),
         "decay": decay_document(series.pair.decay),
-        "noise": noise,
+        "noise": saved.noise,
         "identity": saved.identity.hex(),
         "steps": saved.steps,
     }
-    return container.packed(OLD_MAGIC if series.version_1 else MAGIC, header, [saved.state])
+    return container.packed(MAGIC, header, [saved.state])
 
 
 def read(data: bytes) -> SavedSeries:
     """The contents of a saved series, checked against its header."""
-    frame = container.opened(data, (MAGIC, OLD_MAGIC), _NOISE)
+    frame = container.opened(data, MAGIC, _NOISE)
     try:
         with np.errstate(all="ignore"):  # overflows lead to values that are rejected
-            old = frame.magic == OLD_MAGIC
-            series = _read_version_1(frame.header) if old else _read(frame.header)
-            return _contents(frame, series)
+            return _contents(frame, _read(frame.header))
     except HushfadeError:
         raise
     except _MALFORMED:
@@ -110,14 +97,11 @@ def _contents(frame: container.Frame, series: Correlation) -> SavedSeries:
     steps = check.count(steps=header["steps"], least=0, most=most)
     kind = series.dtype.newbyteorder("<").str
     listed = [[kind, series.rows * series.lanes]]
-    if header.get("arrays", listed if frame.magic == OLD_MAGIC else None) != listed:
+    if header["arrays"] != listed:
         raise Refused(f"{_NOISE} does not have the state of its factors")
     (state,) = container.split(frame.body, listed, (kind,), _NOISE)
     rows = state.reshape(series.rows, series.lanes)
     return SavedSeries(series, header["noise"], bytes.fromhex(header["identity"]), steps, rows)
-
-
-# This version --------------------------------------------------------------------------------
 
 
 def _covered(series: Correlation) -> dict[str, Any]:
@@ -195,44 +179,3 @@ def _taps(document: dict[str, Any]) -> Taps:
 def _text(document: dict[str, Any]) -> bytes:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode()
-
-
-# Version 1 -----------------------------------------------------------------------------------
-
-
-def _version_1(series: Correlation) -> dict[str, Any]:
-    """The fields that 0.1.0 wrote, without the decay."""
-    guarantee = series.guarantee
-    return {
-        "series": {**_series(series), "stddev": series.stddev},
-        "guarantee": {
-            "epsilon": guarantee.epsilon,
-            "delta": guarantee.delta,
-            "neighbours": guarantee.neighbours,
-            **stored(guarantee.protects),
-        },
-        "mu": guarantee.mu,
-        "norm": series.norm,
-        "sensitivity": series.sensitivity,
-    }
-
-
-def _read_version_1(header: dict[str, Any]) -> Correlation:
-    """A series of 0.1.0, whose level 0.1.0 must have computed, and must suffice for the loop."""
-    declared = dict(header["guarantee"])
-    unit = ("participations", "separation", "records_per_step")
-    declared["protects"] = restored({name: declared.pop(name) for name in unit})
-    guarantee = Guarantee(**declared)
-    if header["mu"] != guarantee.mu:  # raises if mu is more than epsilon and delta allow
-        guarantee = replace(guarantee, declared_mu=header["mu"])
-    series = replace(_from(header, guarantee, header["sensitivity"]), version_1=True)
-    single = series.dtype == np.float32
-    required = change(series.pair, guarantee, series.norm) * (1.0 + single * _VERSION_1_FLOAT32)
-    least, most = (required * (1.0 + by * _VERSION_1_ROUNDING) for by in (-1, 1))
-    if not least <= series.sensitivity <= most:
-        raise Refused(f"{_NOISE} does not have the level that its guarantee requires")
-    if single and not series.sensitivity >= change(series.used, guarantee, series.norm):
-        raise Refused(f"{_NOISE} has too little noise for float32: begin a new series")
-    if {name: header[name] for name in _version_1(series)} != _version_1(series):
-        raise Refused(f"{_NOISE} was changed after it was saved: a field differs")
-    return series

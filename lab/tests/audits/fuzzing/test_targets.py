@@ -11,7 +11,7 @@ from lab.audits.fuzzing.targets import CONTROLS, TARGETS
 PLANTED = {name: kind for name, kind in run.FAULTS.items() if name != "hangs"}
 # Inputs that once violated an invariant.
 FOUND = {
-    "plans": [b'{"format": "hushfade plan 1", "digest": []}'],
+    "plans": [b'{"format": "hushfade plan draft", "digest": []}'],
     "calendars": [b"2026-01-0\xb5|1h|2026-01-08", b"\xed\xa0\x80"],
     "options": [b"weights=1_000,.5\nmu=1", "weights=１,.5\nmu=1".encode()],
     "keys": [b"\x05\x00", b"\x06\x00", b"\x04\x01"],
