@@ -21,7 +21,7 @@ import numpy as np  # noqa: E402
 
 GUARANTEE, NOISE = hf.Guarantee(epsilon=1, delta=1e-6), hf.UnsafeSeededNoise(1)
 REPEATS = 7
-ROOT: Literal["square_root"] = "square_root"  # the default of 0.1.0, which both versions have
+ROOT: Literal["square_root"] = "square_root"  # both versions have it
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""hushfade run on records that tried to steer it: each of these went wrong in 0.1.0."""
+"""hushfade run on records that tried to steer it: each of these has gone wrong once."""
 
 import csv
 import io

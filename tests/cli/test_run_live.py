@@ -40,7 +40,7 @@ def slow(self, lines, **more):
 OpenSteps.add = slow
 """
 
-# 0.1.0: a step closes at its time, and what was not parsed by then counts in the next one
+# the bug: a step closes at its time, and what was not parsed by then counts in the next one
 AS_PARSED = """
 from hushfade.records.stamped_lines import StampedLines
 

@@ -412,7 +412,7 @@ def test_the_noise_of_a_job_has_a_name_that_no_stream_can_have(tmp_path):
     with pytest.raises(InvalidValue, match="must not end in a space and 64 hexadecimal digits"):
         KeyFile(key_file(tmp_path), stream=reserved)
     context = b"hushfade noise 1" + PLAN.digest + bytes(8) + reserved.encode()
-    known = Drawer(hmac.digest(KEY, context, "sha256"), fresh=False)  # as 0.1.0 drew it
+    known = Drawer(hmac.digest(KEY, context, "sha256"), fresh=False)
     assert (
         noise.bound(PLAN.digest).draws(law, 0, 9, 1).tolist() == known.draws(law, 0, 9, 1).tolist()
     )

@@ -21,7 +21,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def test_floats_become_the_units_that_version_0_1_0_gave_them():
+def test_floats_become_the_units_that_plain_rounding_gives():
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2**64, 200_000, dtype=np.uint64).view(np.float64)
     for bounds in GRIDS.values():

@@ -90,7 +90,7 @@ def test_records_of_requests_stay_integers_through_the_service(kind, tmp_path, m
 
 
 def seeded_released(stream, units, calendar):
-    """0.1.0: totals in the records' unit, for which the stream has a door of its own."""
+    """The bug: totals in the records' unit, for which the stream has a door of its own."""
     values = stream.run(units * stream.plan.grid.resolution)
     yield rows.Rows(np.arange(1, 2), None, values, np.ones(1), stream.plan.errors)
 

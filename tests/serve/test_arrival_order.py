@@ -92,7 +92,7 @@ def test_a_body_that_is_slow_to_parse_moves_no_batch_to_another_step(client, par
 
 
 def test_the_test_notices_a_closing_that_overtakes_a_batch(client, parser, closed, monkeypatch):
-    """As in 0.1.0, where a batch counted in the step that was open when it was parsed."""
+    """The bug: a batch counts in the step that was open when it was parsed."""
 
     async def at_once(self):
         pass

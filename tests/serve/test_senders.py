@@ -59,7 +59,7 @@ def test_no_number_discards_what_a_sender_sends_later(used):
 
 
 def test_the_test_notices_a_window_without_an_end(used, monkeypatch):
-    """As in 0.1.0, where a sequence only had to rise."""
+    """The bug: a sequence only has to rise."""
     monkeypatch.setattr(live_streams, "WINDOW", LARGEST + 1)
     assert disabled(used)
 

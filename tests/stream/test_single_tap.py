@@ -135,7 +135,7 @@ def test_a_trace_after_a_block_has_the_totals_of_its_last_step():
 
 
 def general(found):
-    """A stream that runs the loops for many taps, as all versions up to 0.1.0 did."""
+    """A stream that runs the loops for many taps."""
     stream = found.start(SEEDED)
     stream._engine.memory.integers[SINGLE] = 0
     return stream
