@@ -48,7 +48,9 @@ def noisy(slope, shifts):
         changed(cases=[{"mu": -1.0, "shifted": []}]), changed(cases=[{"mu": "1", "shifted": []}]),
         changed(cases=[{"mu": 1e999, "shifted": []}]), changed(relation=["add_remove", 1]),
         changed(cases=[{"mu": 0.0, "shifted": [{"noise": {"law": "cauchy"}, "shifts": [[1, 1]]}]}]),
-        changed(cases=[{"mu": 0.0, "shifted": [{"noise": {"bits": 1, "scale": 3}, "shifts": 1}]}]),
+        changed(cases=[{"mu": 0.0, "shifted": [
+            {"noise": {"law": "gaussian", "sigma": {"bits": 1, "scale": 3}}, "shifts": 1}
+        ]}]),
         changed(cases=[{"mu": 0.0, "shifted": [
             {"noise": {"law": "laplace", "slope": {"bits": 1, "scale": 3}}, "shifts": [[-1, 1]]}
         ]}]),
