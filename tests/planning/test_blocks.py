@@ -150,7 +150,7 @@ def test_forged_documents_are_rejected():
     assert Plan.from_json(forged(found)).digest == found.digest
     slope = document["noise"]["slope"]
     steeper = {"law": "laplace", "slope": {**slope, "scale": slope["scale"] + 1}}
-    gaussian = {"bits": 0, "scale": 5000}
+    gaussian = {"law": "gaussian", "sigma": {"bits": 0, "scale": 5000}}
     input_plan = json.loads(plan(NoDecay(), PURE, horizon=1024, method="input").to_json())
     for fields in (
         {"noise": steeper},

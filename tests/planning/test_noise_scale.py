@@ -96,12 +96,15 @@ def test_a_short_document_with_many_taps_expands_none_of_them(monkeypatch):
     scale, denominator = root_above(variance).as_integer_ratio()
     document |= {
         "taps": {"bits": 0, "from": [0], "value": [1], "support": support},
-        "noise": {"bits": denominator.bit_length() - 1, "scale": scale},
+        "noise": {
+            "law": "gaussian",
+            "sigma": {"bits": denominator.bit_length() - 1, "scale": scale},
+        },
     }
     read = Plan.from_json(redigested(document))
     assert read.taps.support == support
     assert "integers" not in vars(read.taps)
-    document["noise"]["scale"] -= 1
+    document["noise"]["sigma"]["scale"] -= 1
     with pytest.raises(InvalidValue, match="noise must be the noise"):
         Plan.from_json(redigested(document))
     document["taps"]["support"] += 1

@@ -310,12 +310,13 @@ def test_bad_failure_is_refused(failure):
 
 
 DOCUMENT = json.loads(PLANS[0].to_json())
+SIGMA = DOCUMENT["noise"]["sigma"]
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"noise": DOCUMENT["noise"] | {"scale": 1}},
+        {"noise": {"law": "gaussian", "sigma": SIGMA | {"scale": 1}}},
         {"sigma": 1.0},
         {"loss": 0.5},
         {"horizon": 7},
@@ -400,10 +401,11 @@ def test_what_is_no_plan_is_refused(text):
         {"records": DOCUMENT["records"] | {"keys": ["a", "a"]}},
         {"method": "nonsense"},
         {"horizon": -1},
-        {"noise": DOCUMENT["noise"] | {"scale": DOCUMENT["noise"]["scale"] - 1}},
-        {"noise": DOCUMENT["noise"] | {"scale": DOCUMENT["noise"]["scale"] + 1}},
-        {"noise": DOCUMENT["noise"] | {"bits": DOCUMENT["noise"]["bits"] + 1}},
-        {"noise": {"bits": 0}},
+        {"noise": {"law": "gaussian", "sigma": SIGMA | {"scale": SIGMA["scale"] - 1}}},
+        {"noise": {"law": "gaussian", "sigma": SIGMA | {"scale": SIGMA["scale"] + 1}}},
+        {"noise": {"law": "gaussian", "sigma": SIGMA | {"bits": SIGMA["bits"] + 1}}},
+        {"noise": {"law": "gaussian", "sigma": {"bits": 0}}},
+        {"noise": SIGMA},
         {"noise": None},
         {"reported": DOCUMENT["reported"] | {"loss": -1.0}},
         {"reported": DOCUMENT["reported"] | {"loss": 1e7}},

@@ -181,7 +181,7 @@ def test_a_store_with_a_plan_that_was_not_charged_is_refused(tmp_path):
 
 def test_a_store_whose_plan_claims_less_noise_is_refused(tmp_path):
     document = json.loads(PLAN.to_json())
-    document["noise"]["scale"] //= 2
+    document["noise"]["sigma"]["scale"] //= 2
     path = forged_store(
         tmp_path / "releases.db", ("UPDATE streams SET plan = ?", redigested(document))
     )

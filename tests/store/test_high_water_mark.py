@@ -43,7 +43,7 @@ def test_a_torn_write_leaves_the_mark_before_it(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"\0" * 512, b"hushfade mark draft a 1 b c\n"])
 def test_what_is_no_mark_is_refused(tmp_path, content):
     (tmp_path / "mark").write_bytes(content)
-    with pytest.raises(Malformed, match="must be a mark|must have the format"):
+    with pytest.raises(Malformed, match=r"must be a mark|must have the format"):
         MarkFile(tmp_path / "mark").read()
 
 

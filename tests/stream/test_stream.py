@@ -518,7 +518,7 @@ def repacked(data, magic, kinds, change):
 def test_a_saved_stream_whose_plan_claims_less_noise_is_refused():
     def halved(header, _):
         document = json.loads(header["plan"])
-        document["noise"]["scale"] //= 2
+        document["noise"]["sigma"]["scale"] //= 2
         header["plan"] = redigested(document)
 
     data = plan(Exponential(half_life=5), ONE).start(SEEDED).save()

@@ -44,11 +44,6 @@ class Membership:
     index: int | None = None
     value: float | None = None
 
-    @property
-    def holds_up_to_n(self) -> bool:
-        """Whether a_0, ..., a_{n-1} ≥ 0."""
-        return self.verdict != "refuted"
-
 
 def membership(decay: Decay, n: int) -> Membership:
     """The decay's membership in F, decided by a_0, ..., a_{n-1} unless it is proven for all n.

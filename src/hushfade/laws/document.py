@@ -14,10 +14,10 @@ from hushfade.laws.law import Law
 
 
 def law_document(law: Law) -> dict[str, Any]:
-    """The law as JSON data, with its parameters as integers; Gaussian noise has no name field."""
+    """The law as JSON data: its name, and its parameters as integers."""
     match law:
         case Gaussian():
-            return _binary(law.sigma)
+            return {"law": law.name, "sigma": _binary(law.sigma)}
         case Laplace():
             return {"law": law.name, "slope": _binary(law.slope)}
         case Huber():
@@ -29,8 +29,8 @@ def law_document(law: Law) -> dict[str, Any]:
 def law_from(document: dict[str, Any]) -> Law:
     """The law that the JSON data describe."""
     match document:
-        case {"bits": _, "scale": _}:
-            return Gaussian(_number(document))
+        case {"law": "gaussian", "sigma": dict(sigma)}:
+            return Gaussian(_number(sigma))
         case {"law": "laplace", "slope": dict(slope)}:
             return Laplace(_number(slope))
         case {"law": "huber", "slope": dict(slope), "core": int(core)}:

@@ -86,7 +86,7 @@ def plan_of(document: Any) -> Plan:
         if document["statistic"] is not None:
             _check_statistic(document["statistic"], len(records["keys"] or ("",)))
         several = len(document["taps"]["value"]) > _PIECES
-        if several and "law" in document.get("noise", {}):  # each costs time in computing delta
+        if several and document["noise"]["law"] != "gaussian":  # each costs time in computing delta
             raise InvalidValue(f"a plan without Gaussian noise must have at most {_PIECES} jumps")
         unit, endless = unit_of(document["guarantee"]["protects"]), document["horizon"] is None
         if not unit.steps <= _TIMES or (endless and not (unit.steps - 1) * unit.apart <= _SPAN):

@@ -74,7 +74,7 @@ _PLAN_FIELDS: Schema = {
 _BINARY: Schema = an_object({"bits": whole(0, 1074), "scale": whole(1)})
 _NOISE: Schema = {
     "oneOf": [
-        _BINARY,
+        an_object({"law": {"const": "gaussian"}, "sigma": _BINARY}),
         an_object({"law": {"const": "laplace"}, "slope": _BINARY}),
         an_object({"law": {"const": "huber"}, "slope": _BINARY, "core": whole(1)}),
     ]
