@@ -18,24 +18,24 @@ NOISE = KeyedNoise(bytes(range(1, 33)), stream="training")
 COMMON = {"guarantee": Guarantee(1, 1e-6), "norm": 1.0, "noise": NOISE}
 KNOWN = {  # the digest, the deviation of z, the first number of the series
     "day": (
-        "035eaec723e5e5073f45748034d399093f39cb4123305964680d5e4da1ed2213",
+        "efc9e9a395f13636254c7315d7725f21abcbd152b457a3427f1606ee961c42fe",
         "0x1.6c0dadc2a7345p+2",
-        "0x1.300db60000000p+1",
+        "0x1.2c3e0a0000000p+2",
     ),
     "count": (
-        "6d30151951f2ab373b00409c9ed42290037c3d5eaed856650e3a191e047fa45e",
+        "e38f83a5022556a05b7829d17560f79d1dd8e9a703484a7346c8e4b35b478af6",
         "0x1.e8e92b8f8c489p+2",
-        "0x1.978bbc0000000p-4",
+        "0x1.3ed7060000000p+1",
     ),
     "window": (
-        "94926acd48f8c55a8add842a85cead34e417cfa9989ed3d9f2617c1657228430",
+        "f3aec8e0fc9fda5f257ba86dbb9d3787c47844032184ae5a8a42dc956467dbf7",
         "0x1.625292085c8c5p+2",
-        "0x1.5c4bed2da43aep+0",
+        "0x1.ef050c990e6c0p+1",
     ),
     "mu": (
-        "01994ae35bfa93788427de18bd0600ed3fd78c29090ce5a6b2c418fcfe495da6",
+        "0f3fbc7688a0682310f55db06f48ee2dc6b285280a230a0801d4472a01e8a348",
         "0x1.c11380aaaaaabp+2",
-        "-0x1.8dfbfe0000000p+2",
+        "0x1.2ae2160000000p+3",
     ),
 }
 
