@@ -397,8 +397,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "the bound on delta is a tenth too small": one(
         "privacy/loss_distribution.py",
-        "scale * bound * (1.0 + 1e-9) + infinite",
-        "0.9 * scale * bound + infinite",
+        "scale * bound * (1.0 + 1e-9) + self._infinite",
+        "0.9 * scale * bound + self._infinite",
         "Huber",
     ),
     "a record that moves between keys shifts one lane": one(
