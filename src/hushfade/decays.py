@@ -29,10 +29,8 @@ from hushfade import check, duration
 from hushfade.check import Column, ComplexColumn
 from hushfade.duration import Length
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factors import root_series
-from hushfade.factors.exponentials import power_sum
-from hushfade.numerics import polylogarithm, portable_exp2, power_series, unit_disk
-from hushfade.numerics.cached_columns import parts
+from hushfade.factors import polylogarithm, portable_exp2, power_series, root_series, unit_disk
+from hushfade.factors.cached_columns import parts
 
 _TINY = 1e-200  # half-lives that are so short may lead to quotients beyond float64
 _FARTHEST, _RELATIVE = 1 << 34, 1e-10  # the largest lag of a power law's sum, its relative error
@@ -412,7 +410,7 @@ class PowerLaw(Decay, frozen=True, tag="power_law"):
         # (k+1)^-c = Γ(c)⁻¹ ∫ s^(c-1) e^-(k+1)s ds, by the trapezoidal rule in log s
         if self.power > 60:  # from f_1 on below 1e-18
             return np.ones(1), np.full(1, np.inf)
-        weights, rates = power_sum(self.power, steps, _RELATIVE)
+        weights, rates = root_series.power_sum(self.power, steps, _RELATIVE)
         return weights * np.exp(-rates), rates
 
     def span(self, reference: int) -> float:

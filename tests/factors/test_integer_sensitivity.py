@@ -42,7 +42,7 @@ def brute(r, n, k, b, gain=None):
 def asked(r, n, k=1, b=1, gain=None):
     integers = None if gain is None else np.array(gain)
     return squared(
-        IntegerTaps(np.array(r), 3), gain=integers, steps=n, participations=k, separation=b
+        IntegerTaps.of(np.array(r), 3), gain=integers, steps=n, participations=k, separation=b
     )
 
 
@@ -114,7 +114,7 @@ def test_the_largest_taps_are_exact_and_larger_ones_are_refused():
         assert asked(taps, 4, 2, 1) >= brute(taps, 4, 2, 1)
     for size in (largest + 1, 2**62, -(2**62), -(2**63)):
         with pytest.raises(InvalidValue, match=r"integers must be at most 2\^53 in size"):
-            IntegerTaps(np.array([1, size, 1]), 0)
+            IntegerTaps.of(np.array([1, size, 1]), 0)
 
 
 def test_sums_of_squares_are_exact():
@@ -127,7 +127,7 @@ def test_sums_of_squares_are_exact():
 
 def test_many_pieces_that_are_not_falling_have_the_plain_bound():
     r = np.arange(6000) % 3 + 1
-    taps = IntegerTaps(r, 0)
+    taps = IntegerTaps.of(r, 0)
     assert squared(taps, participations=2, separation=5) == 4 * squared(taps)
     assert largest_column(taps, np.ones(6000, dtype=np.int64)) == squared(taps)
 
@@ -141,8 +141,8 @@ def test_a_gain_with_more_places_than_the_taps_is_refused():
 
 def test_taps_of_pieces_are_the_taps_of_their_integers():
     for r in (*FALLING, *OTHERS):
-        whole = IntegerTaps(np.array(r), 3)
-        pieces = IntegerTaps.of_pieces(whole.jumps, whole.values, 3)
+        whole = IntegerTaps.of(np.array(r), 3)
+        pieces = IntegerTaps(whole.jumps, whole.values, 3)
         assert pieces.support == whole.support
         for steps in (None, 1, 2, 5, 9):
             head = whole.integers[:steps].tolist()
@@ -155,9 +155,9 @@ def test_taps_of_pieces_are_the_taps_of_their_integers():
         ([0, 1, 2], [3, 3]), ([0, 1, 2], [3, 0]),
     ):  # fmt: skip
         with pytest.raises(InvalidValue, match=r"jumps must rise|values must change"):
-            IntegerTaps.of_pieces(np.array(jumps), np.array(values, dtype=np.int64), 3)
+            IntegerTaps(np.array(jumps), np.array(values, dtype=np.int64), 3)
     with pytest.raises(InvalidValue, match="must leave the first tap > 0"):
-        IntegerTaps.of_pieces(np.array([0, 1]), np.array([-3]), 3)
+        IntegerTaps(np.array([0, 1]), np.array([-3]), 3)
 
 
 def test_many_overlapping_columns_are_summed_in_pieces(monkeypatch):

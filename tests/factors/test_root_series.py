@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.factors import factorization, root_series
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series, root_series
 from tests.decays import ALL_DECAYS
 
 CLOSED = [

@@ -8,10 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow, Unstable
-from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
-from hushfade.numerics import power_series, unit_disk
+from hushfade.factors import factorization, power_series, unit_disk
 from hushfade.planning.search_taps import MAX_LOSS, integer_factors
+from hushfade.training.compact_taps import compact
 from tests.decays import ALL_DECAYS
 
 FREE = [decay for decay in ALL_DECAYS if decay.horizon_free]

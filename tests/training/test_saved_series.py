@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose
 
 from hushfade import Exponential, HushfadeError, InvalidValue, NoDecay, Refused
 from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
 from hushfade.stream import binary_container as container
 from hushfade.training import saved_series
+from hushfade.training.compact_taps import compact
 from hushfade.training.correlated_noise import CorrelatedNoise
 from tests.training.test_correlated_noise import ONE, SEEDED, start
 

@@ -22,7 +22,7 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
 from hushfade.decays import Decay
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.numerics import power_series, unit_disk
+from hushfade.factors import power_series, unit_disk
 
 _MOST = 1 << 31  # steps times bands: the recursion takes a few seconds
 

@@ -19,8 +19,7 @@ from hushfade import check
 from hushfade.baselines.mechanism import Matrices, Mechanism, of_kind
 from hushfade.check import Column
 from hushfade.decays import Decay, NoDecay, SlidingWindow
-from hushfade.factors import factorization
-from hushfade.numerics import fft_products
+from hushfade.factors import factorization, fft_products
 
 
 def window_blocks(decay: Decay, horizon: int) -> Mechanism:

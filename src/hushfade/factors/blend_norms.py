@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushfade.check import Column, Matrix
-from hushfade.factors import root_series
+from hushfade.factors import power_series, root_series
+from hushfade.factors.fft_products import plain_product
 from hushfade.factors.root_series import NEAR, nodes, weighted
-from hushfade.numerics import power_series
-from hushfade.numerics.fft_products import plain_product
 
 if TYPE_CHECKING:
     from hushfade.decays import Decay

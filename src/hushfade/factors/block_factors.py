@@ -55,7 +55,7 @@ class BlockSums(IntegerFactorization):
         if decays.checked_decay(decay).rate is None:
             check.count(period=schedule.period, least=2, most=_LONGEST)
         # the loops for a single tap scale the sum of a block by 1
-        super().__init__(decay, IntegerTaps(np.ones(1, np.int64), 0), horizon)
+        super().__init__(decay, IntegerTaps.of(np.ones(1, np.int64), 0), horizon)
         check.settle(self, schedule=schedule)
 
     def right(self, n: int) -> NoReturn:
@@ -97,7 +97,7 @@ class BlockSums(IntegerFactorization):
 
     def weights_of_noise(self, step: int) -> Column:
         """The weights of the noise of steps 1, ..., step in the sum at this step: a row of L."""
-        from hushfade.numerics.block_levels import noise_weights  # loads numba
+        from hushfade.factors.block_levels import noise_weights  # loads numba
 
         step = self._steps(step)
         f, levels = self.decay.weights(step), self.schedule.levels(step)

@@ -68,7 +68,7 @@ class BlockSchedule:
 
     def levels(self, n: int) -> Signed:
         """The levels of steps 1, ..., n."""
-        from hushfade.numerics.block_levels import levels_from  # loads numba
+        from hushfade.factors.block_levels import levels_from  # loads numba
 
         out = np.empty(check.count(n=n), np.int64)
         levels_from(0, self.period, self.depth, self.total, out)
@@ -135,7 +135,7 @@ class BlockErrors:
 
     def next(self, n: int) -> tuple[Column, Column]:
         """Σ w² and Σ w⁴ at the next n steps."""
-        from hushfade.numerics import block_levels  # loads numba
+        from hushfade.factors import block_levels  # loads numba
 
         (depth, period, total), decay = self._blocks, self._decay
         if decay.rate == 0.0:  # every weight is 0 or 1
@@ -167,7 +167,7 @@ class BlockErrors:
         The blocks within a period that were open at step t - w count too, because they have closed
         since then.
         """
-        from hushfade.numerics import block_levels
+        from hushfade.factors import block_levels
 
         step, (depth, period, total) = self._step, self._blocks
         count = np.empty(n, np.int64)
@@ -181,7 +181,7 @@ class BlockErrors:
         return count.astype(np.float64)
 
     def _chunk(self, done: int, n: int) -> tuple[Column, Column]:
-        from hushfade.numerics.block_levels import node_powers
+        from hushfade.factors.block_levels import node_powers
 
         start, period = self._step + done, self._schedule.period
         squares, fourths = np.zeros(n), np.zeros(n)
@@ -219,7 +219,7 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
         errors = BlockErrors(decay, schedule)
         errors.skip(max(0, n - schedule.period))
         return float(np.max(errors.next(min(n, schedule.period))[0]))
-    from hushfade.numerics import block_levels  # loads numba
+    from hushfade.factors import block_levels  # loads numba
 
     stride = max(1, schedule.period // looks)
     weights = decay.weights(n)
@@ -255,7 +255,7 @@ def _largest_faded(decay: Decay, schedule: BlockSchedule, n: int) -> float:
 
 @lru_cache(maxsize=4)
 def _parents(schedule: BlockSchedule) -> Signed:
-    from hushfade.numerics.block_levels import parents_of
+    from hushfade.factors.block_levels import parents_of
 
     parents: Signed = parents_of(schedule.levels(schedule.period), schedule.depth)
     return parents

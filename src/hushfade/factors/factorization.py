@@ -25,13 +25,11 @@ import numpy as np
 from hushfade import check, decays
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidType, InvalidValue, Unstable
-from hushfade.factors import integer_sensitivity
+from hushfade.factors import fft_products, integer_sensitivity, stepped_zeros, unit_disk
 from hushfade.factors import sensitivity as participation
+from hushfade.factors.cached_columns import sum_of_squares
 from hushfade.factors.counting_parameters import EXPECTED, expected_taps
-from hushfade.factors.exponentials import CompactTaps
-from hushfade.factors.left_series import left_series, squared_left
 from hushfade.factors.sensitivity import Sensitivity
-from hushfade.factors.stability import check_stable
 from hushfade.factors.taps import (
     BlendedTaps,
     CountingTaps,
@@ -40,7 +38,6 @@ from hushfade.factors.taps import (
     RootTaps,
     Taps,
 )
-from hushfade.numerics import fft_products
 
 if TYPE_CHECKING:
     from hushfade.decays import Decay
@@ -50,28 +47,24 @@ LONGEST = 1 << 20  # the most taps that `rounded` keeps without a horizon
 
 
 @dataclass(frozen=True, eq=False)
-class _Factors:
-    decay: Decay
-    taps: Taps
-    horizon: int | None
-    gain: Column | None
-
-
-class Factorization(_Factors):
+class Factorization:
     """R = diag(gain) Toeplitz(right), L = Toeplitz(left) diag(1/gain), L R = M.
 
     `horizon` is the number of steps, or None if there is no limit.  `gain` None means all ones.
     """
 
-    def __init__(
-        self, decay: Decay, taps: Taps, horizon: int | None = None, gain: Column | None = None
-    ) -> None:
-        if gain is not None:
-            gain = check.coefficients(gain=gain)
-            if not (float(np.min(gain)) > 0 and len(gain) == horizon):
+    decay: Decay
+    taps: Taps
+    horizon: int | None = None
+    gain: Column | None = None
+
+    def __post_init__(self) -> None:
+        if self.gain is not None:
+            gain = check.coefficients(gain=self.gain)
+            if not (float(np.min(gain)) > 0 and len(gain) == self.horizon):
                 raise InvalidValue("gain must be > 0 at each step of the horizon")
             gain.flags.writeable = False
-        super().__init__(decay, taps, horizon, gain)
+            check.settle(self, gain=gain)
 
     def right(self, n: int) -> Column:
         """r_0, ..., r_{n-1}."""
@@ -79,7 +72,7 @@ class Factorization(_Factors):
 
     def left(self, n: int) -> Column:
         """l_0, ..., l_{n-1} with l = g/r."""
-        return left_series(self, self._steps(n))
+        return _left(self, self._steps(n))
 
     def errors(self, n: int) -> Column:
         """‖L_t‖ for t = 0, ..., n-1: the standard deviations of the error for unit noise.
@@ -95,7 +88,7 @@ class Factorization(_Factors):
     def largest_error(self, n: int) -> float:
         """The largest of the first n errors; without a gain, the last one."""
         if self.gain is None:
-            return math.sqrt(squared_left(self, self._steps(n)))
+            return math.sqrt(_squared_left(self, self._steps(n)))
         return float(np.max(self.errors(n)))
 
     def sensitivity(
@@ -156,9 +149,7 @@ class Factorization(_Factors):
 
         The values are past step totals, or for compact taps their sums.
         """
-        if isinstance(self.taps, CompactTaps):
-            return self.taps.state
-        return self.taps.support if self.taps.support is not None else self.horizon
+        return self.horizon if self.taps.memory is None else self.taps.memory
 
     def matrices(self, n: int) -> tuple[Matrix, Matrix]:
         """L and R as dense n × n matrices, for checks."""
@@ -185,9 +176,7 @@ class Factorization(_Factors):
         A gain is rounded, too: to 10 binary places, or more if it is small, but at most `bits`.
         Raises Unstable if r̃ has a zero inside the unit disk.
         """
-        inner = np.flatnonzero(integers[1:] != integers[:-1]) + 1
-        ends = np.concatenate([[0], inner, [len(integers)]])
-        return self.with_pieces(ends, integers[ends[:-1]], bits)
+        return self.with_pieces(np.arange(len(integers) + 1), integers, bits)
 
     def with_pieces(self, ends: Signed, values: Column, bits: int) -> IntegerFactorization:
         """The pair as in `with_integers`, for integers with these constant pieces.
@@ -202,7 +191,7 @@ class Factorization(_Factors):
             gain = np.ldexp(np.rint(np.ldexp(gain, places)), -places)
         taps = IntegerTaps.merging(ends, values.astype(np.int64), bits)
         pair = IntegerFactorization(self.decay, taps, self.horizon, gain)
-        check_stable(pair)
+        _check_stable(pair)
         return pair
 
     def _lasting(self, bits: int, longest: int) -> Column:
@@ -228,16 +217,11 @@ class IntegerFactorization(Factorization):
 
     taps: IntegerTaps
 
-    def __init__(
-        self,
-        decay: Decay,
-        taps: IntegerTaps,
-        horizon: int | None = None,
-        gain: Column | None = None,
-    ) -> None:
-        super().__init__(decay, taps, horizon, gain)
-        if self.gain is not None and np.any(np.ldexp(self.gain, taps.bits) % 1.0 != 0.0):
-            raise InvalidValue(f"gain must have at most the taps' {taps.bits} binary places")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        bits = self.taps.bits
+        if self.gain is not None and np.any(np.ldexp(self.gain, bits) % 1.0 != 0.0):
+            raise InvalidValue(f"gain must have at most the taps' {bits} binary places")
 
     @property
     def places(self) -> int:
@@ -290,7 +274,7 @@ def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Facto
     geometrically.
     """
     pair = Factorization(decays.checked_decay(decay), ListedTaps(right), _horizon(horizon))
-    check_stable(pair)
+    _check_stable(pair)
     return pair
 
 
@@ -361,8 +345,69 @@ def _horizon(horizon: int | None) -> int | None:
     return None if horizon is None else check.count(horizon=horizon)
 
 
+@lru_cache(maxsize=16)
+def _left(pair: Factorization, n: int) -> Column:
+    left = pair.taps.left(pair.decay, n)
+    left.flags.writeable = False
+    return left
+
+
+@lru_cache(maxsize=16)
+def _squared_left(pair: Factorization, n: int) -> float:
+    """Σ_{k<n} l_k²."""
+    total = pair.taps.squared_left(pair.decay, n)
+    return sum_of_squares(_left(pair, n)) if total is None else total
+
+
 @lru_cache(maxsize=8)
 def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
     return integer_sensitivity.squared(
         pair.taps, gain=pair.integer_gain, steps=pair.horizon, participations=k, separation=b
     )
+
+
+# Whether the left factor stays bounded: where right has zeros ----------------------------------
+
+
+def _check_stable(pair: Factorization) -> None:
+    """Raise Unstable if the left factor grows geometrically.
+
+    It never grows if right has no zero inside the disk.  Zeros on the circle are accepted if left
+    ends (with a window's own weights as right, left = 1).  Zeros inside are accepted if left does
+    not grow within the horizon.  A zero inside that g shares is rejected, too, because it does not
+    cancel in floating point.
+    """
+    if _zeros_inside(pair) == 0:
+        return
+    support = pair.taps.support
+    assert support is not None
+    n = pair.horizon or 4 * support + 1024
+    try:
+        left = np.abs(_left(pair, n))
+    except InvalidValue:  # beyond float64 within the first n steps
+        left = np.array([0.0, np.inf])
+    early, late = float(np.max(left[: len(left) // 2])), float(np.max(left[len(left) // 2 :]))
+    if not late <= (1e-9 if pair.horizon is None else 4.0) * early:
+        raise Unstable(
+            "right must have no zero inside the unit disk, because its left factor would grow "
+            "without bound: use more bits, or a horizon within which it does not grow"
+        )
+
+
+def _zeros_inside(pair: Factorization) -> int | None:
+    """The number of zeros of right inside the disk; None where one is too near the circle."""
+    taps = pair.taps
+    if isinstance(taps, IntegerTaps):
+        if unit_disk.falls(taps.values):
+            return 0
+        count = stepped_zeros.zeros_inside(taps.jumps, taps.values, _period(pair.decay))
+        if count is not None:
+            return count
+    assert taps.support is not None
+    return unit_disk.zeros_inside(taps.first(taps.support))
+
+
+def _period(decay: Decay) -> int | None:
+    """The lag with which the jumps of right nearly repeat, if there is one: the longest window."""
+    longest = max(part.window or 0 for _, part in decay.terms)
+    return longest if longest > 2 else None

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from hushfade.check import Signed
+from hushfade.factors import unit_disk
 from hushfade.factors.taps import IntegerTaps
-from hushfade.numerics import unit_disk
 
 _MOST_PIECES = 4096  # up to this many pieces, all pairs are correlated one by one
 _INT64 = 1 << 62  # smaller sums are safe in int64
@@ -34,7 +34,7 @@ def squared(
     bound is exact for k = 1, and for taps ≥ 0 that never rise.  With a gain it comes from k times
     the norm of the largest column.
 
-    >>> taps = IntegerTaps(np.array([2, 1]), bits=1)
+    >>> taps = IntegerTaps.of(np.array([2, 1]), bits=1)
     >>> squared(taps), squared(taps, participations=2)  # 2² + 1², 2² + 3² + 1²
     (5, 14)
     """
@@ -58,7 +58,7 @@ def largest_column(taps: IntegerTaps, gain: Signed) -> int:
     pieces.  The prefix sums are exact.  The terms of a column are ≥ 0.  Adding them in float64, one
     after another, has a relative error below (pieces + 4) 2^-53.
 
-    >>> largest_column(IntegerTaps(np.array([2, 1]), bits=1), np.array([1, 2]))  # 4·1 + 1·4, 4·4
+    >>> largest_column(IntegerTaps.of(np.array([2, 1]), bits=1), np.array([1, 2]))  # 4·1 + 1·4, 4·4
     16
     """
     n, (values, lengths) = len(gain), taps.pieces

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.numerics import fft_products, unit_disk
-from hushfade.numerics.cached_columns import sum_of_squares
+from hushfade.factors import fft_products, unit_disk
+from hushfade.factors.cached_columns import sum_of_squares
 
 
 @dataclass(frozen=True)

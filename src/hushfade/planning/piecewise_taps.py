@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.numerics.cached_columns import parts, places_above, sum_of_squares
+from hushfade.factors.cached_columns import parts, places_above, sum_of_squares
 
 _FINER = 4  # possible starts of a piece, per piece
 _MOST = 1024  # possible starts, at most

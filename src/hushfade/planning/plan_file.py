@@ -182,7 +182,7 @@ def _taps_from(document: dict[str, Any]) -> IntegerTaps:
     support = check.count(support=document["support"], most=MOST_TAPS)
     jumps = np.array([*document["from"], support], dtype=np.int64)
     values = np.array(document["value"], dtype=np.int64)
-    return IntegerTaps.of_pieces(jumps, values, document["bits"])
+    return IntegerTaps(jumps, values, document["bits"])
 
 
 def _plan(document: dict[str, Any]) -> Plan:

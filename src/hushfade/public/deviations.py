@@ -14,7 +14,7 @@ import numpy as np
 
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.block_schedule import BlockErrors
-from hushfade.numerics.blocks import AHEAD, CHUNK
+from hushfade.group_sizes import AHEAD, CHUNK
 from hushfade.public.loop_constants import lookback
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from hushfade import check
 from hushfade.crossing.noise_sources import Identity, legacy_name
 from hushfade.decays import decay_document, decay_from
 from hushfade.errors import HushfadeError, InvalidType, Refused
-from hushfade.factors.exponentials import CompactTaps, Exponentials
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
 from hushfade.planning.parameter_documents import (
@@ -34,6 +33,7 @@ from hushfade.planning.parameter_documents import (
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.unit import restored, stored
 from hushfade.stream import binary_container as container
+from hushfade.training.exponentials import CompactTaps, Exponentials
 from hushfade.training.loop_coefficients import Floats, check_few, loop_of
 from hushfade.training.noise_series import (
     Correlation,
@@ -187,7 +187,7 @@ def _taps(document: dict[str, Any]) -> Taps:
             fading, comb = map(Exponentials, weights, fades)
             return CompactTaps(scale, fading, comb, period)
         case {"integers": integers, "bits": bits}:
-            return IntegerTaps(np.array(integers, dtype=np.int64), bits)
+            return IntegerTaps.of(np.array(integers, dtype=np.int64), bits)
         case _:
             return ListedTaps(document["listed"])
 

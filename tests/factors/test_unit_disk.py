@@ -5,7 +5,7 @@ import pytest
 
 from hushfade import PowerLaw, SlidingWindow
 from hushfade.factors import factorization
-from hushfade.numerics.unit_disk import falls, zeros_inside
+from hushfade.factors.unit_disk import falls, zeros_inside
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each
 from tests.stepped_taps import stepped

@@ -29,8 +29,8 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidValue
-from hushfade.numerics.fft_products import Words, plain_product, product, single
-from hushfade.numerics.geometric_scaling import held, slope, tilted
+from hushfade.factors.fft_products import Words, plain_product, product, single
+from hushfade.factors.geometric_scaling import held, slope, tilted
 
 __all__ = ["inverse", "multiply", "power", "square_root"]
 

@@ -20,10 +20,10 @@ from hushfade import (
     SlidingWindow,
     Unstable,
 )
-from hushfade.factors import factorization, limit_norms
-from hushfade.factors.compact_taps import ENDLESS, compact
-from hushfade.factors.exponentials import CompactTaps, Exponentials, power_sum
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, limit_norms, power_series
+from hushfade.factors.root_series import power_sum
+from hushfade.training.compact_taps import ENDLESS, compact
+from hushfade.training.exponentials import CompactTaps, Exponentials
 from tests.decays import LOG_CONVEX
 
 T = 3000
@@ -233,11 +233,11 @@ def test_a_million_steps_lose_no_more_than_the_reference_fits(decay):
     root = factorization.square_root(decay).error_factor(n)
     for order, losses in FITTED.items():
         pair = compact(decay, horizon=n, order=order)
-        assert pair.taps.state <= order
+        assert pair.taps.memory <= order
         assert pair.error_factor(n) / root <= losses[REFERENCE.index(decay)]
     chosen = compact(decay, horizon=n)
     assert chosen.error_factor(n) / root <= 1 + LOSS
-    assert chosen.taps.state == [7, 3, 5, 2][REFERENCE.index(decay)]
+    assert chosen.taps.memory == [7, 3, 5, 2][REFERENCE.index(decay)]
 
 
 def test_one_ring_buffer_loses_0_14_percent_for_a_window_and_two_a_tenth_of_that():
@@ -248,10 +248,10 @@ def test_one_ring_buffer_loses_0_14_percent_for_a_window_and_two_a_tenth_of_that
     # 1/C = (1 - .73 y) / (1 - .26 y), about
     assert_allclose(1 - one.taps.comb.fades, [0.73], atol=0.02)
     assert_allclose(1 - one.taps.comb.inverse().fades, [0.26], atol=0.02)
-    assert one.taps.state == 8 + 256
+    assert one.taps.memory == 8 + 256
     two = compact(decay, order=8, loss=2e-4)
     assert two.error_factor(n) / root - 1 < 1e-4
-    assert two.taps.state == 8 + 2 * 256
+    assert two.taps.memory == 8 + 2 * 256
 
 
 def test_no_rate_is_slower_than_the_exponentials_own():
@@ -303,7 +303,7 @@ def test_the_last_digits_are_right_however_slow_the_fades():
 @pytest.mark.parametrize("decay", [SlidingWindow(length=1), CustomDecay([4.0]), PowerLaw(power=90)])
 def test_what_fades_at_once_needs_no_exponential(decay):
     pair = compact(decay)
-    assert pair.taps.state == 0
+    assert pair.taps.memory == 0
     assert_allclose(pair.right(3), [math.sqrt(decay.weights(1)[0]), 0, 0])
     assert compact(decay, order=4).error_factor(100) == pytest.approx(decay.weights(1)[0])
 
@@ -314,7 +314,7 @@ def test_short_horizons_and_those_about_a_windows_length(horizon):
     pair = compact(decay, horizon=horizon)
     root = factorization.square_root(decay).error_factor(horizon)
     assert pair.error_factor(horizon) <= (1 + LOSS) * root
-    assert (pair.taps.state < 64) == (horizon <= 64)
+    assert (pair.taps.memory < 64) == (horizon <= 64)
 
 
 def test_a_horizon_of_a_trillion_steps_is_summed_in_closed_form():

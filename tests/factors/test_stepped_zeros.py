@@ -3,9 +3,8 @@
 import numpy as np
 
 from hushfade.decays import SlidingWindow
-from hushfade.factors import factorization
-from hushfade.numerics import unit_disk
-from hushfade.numerics.stepped_zeros import zeros_inside
+from hushfade.factors import factorization, unit_disk
+from hushfade.factors.stepped_zeros import zeros_inside
 
 
 def _column(jumps, values):

@@ -25,7 +25,7 @@ def stepped_quotient(f: Column, jumps: Signed, heights: Column) -> Column:
     """
     n = len(f)
     if n > _LONG and len(jumps) <= _FEW:
-        from hushfade.numerics.stepped_division import divided  # loads numba
+        from hushfade.factors.stepped_division import divided  # loads numba
 
         return divided(f, jumps, heights)
     steps = np.zeros(n)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hushfade.numerics.cached_columns import PART, parts, places_above, sum_of_squares
+from hushfade.factors.cached_columns import PART, parts, places_above, sum_of_squares
 
 LENGTHS = (1, 2, PART - 1, PART, PART + 1, 3 * PART + 17)
 

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 
-from hushfade.numerics.portable_exp2 import exp2
+from hushfade.factors.portable_exp2 import exp2
 
 
 def test_powers_are_right_to_a_unit_in_the_last_place():

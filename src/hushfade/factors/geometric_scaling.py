@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from hushfade.check import Column
-from hushfade.numerics.fft_products import Words
+from hushfade.factors.fft_products import Words
 
 
 def slope(*columns: Column) -> float:
