@@ -318,7 +318,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     # The plan --------------------------------------------------------------------------------
     "the taps' energy is halved": one(
-        "factors/integer_sensitivity.py",
+        "factors/sensitivity.py",
         "return taps.sum_of_squares(steps)",
         "return taps.sum_of_squares(steps) // 2",
     ),

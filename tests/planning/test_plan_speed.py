@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import hushfade as hf
 from hushfade.factors import factorization, limit_norms, power_series, root_series
+from hushfade.factors.block_factors import BlockErrors, BlockSchedule, largest_variance
 from hushfade.factors.block_levels import noise_weights
-from hushfade.factors.block_schedule import BlockErrors, BlockSchedule, largest_variance
 from hushfade.laws import Huber
 from hushfade.privacy import loss_distribution, repeated_losses
 from hushfade.privacy.loss_distribution import Losses

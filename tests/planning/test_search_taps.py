@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow, Unstable
-from hushfade.factors import factorization, power_series, unit_disk
+from hushfade.factors import factorization, power_series, zeros
 from hushfade.planning.search_taps import MAX_LOSS, integer_factors
 from hushfade.training.compact_taps import compact
 from tests.decays import ALL_DECAYS
@@ -118,7 +118,7 @@ def test_taps_that_run_for_ever_have_no_zero_inside_the_disk(drafts, name):
         taps = pair.right(pair.taps.support)
         # by brute force: the argument of very many samples, which turns slowly
         size = 1 << max(16, 5 + pair.taps.support.bit_length())
-        if not unit_disk.falls(taps):
+        if not zeros.falls(taps):
             values = np.fft.rfft(taps, size)
             steps = np.angle(values[1:] / values[:-1])
             assert np.max(np.abs(steps)) < 0.5

@@ -1,4 +1,4 @@
-"""Compiled loops over the levels of nested blocks of steps (see `factors.block_schedule`).
+"""Compiled loops over the levels of nested blocks of steps (see `factors.block_factors`).
 
 A phase is a number of steps within a period.  Its digits d_0, ..., d_{depth-1} ≥ 0 add up to at
 most `total`.  Phases enumerate all these digits in lexicographic order, d_0 fastest.

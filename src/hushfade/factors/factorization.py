@@ -25,9 +25,9 @@ import numpy as np
 from hushfade import check, decays
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidType, InvalidValue, Unstable
-from hushfade.factors import fft_products, integer_sensitivity, stepped_zeros, unit_disk
+from hushfade.factors import power_series, zeros
 from hushfade.factors import sensitivity as participation
-from hushfade.factors.cached_columns import sum_of_squares
+from hushfade.factors.columns import sum_of_squares
 from hushfade.factors.counting_parameters import EXPECTED, expected_taps
 from hushfade.factors.sensitivity import Sensitivity
 from hushfade.factors.taps import (
@@ -82,7 +82,7 @@ class Factorization:
         square = self.left(n) ** 2
         if self.gain is None:
             return np.sqrt(np.cumsum(square))
-        sums = fft_products.plain_product(square, 1.0 / self.gain[:n] ** 2, slice(0, n))
+        sums = power_series.plain_product(square, 1.0 / self.gain[:n] ** 2, slice(0, n))
         return np.sqrt(np.maximum(sums, 0.0))
 
     def largest_error(self, n: int) -> float:
@@ -361,7 +361,7 @@ def _squared_left(pair: Factorization, n: int) -> float:
 
 @lru_cache(maxsize=8)
 def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
-    return integer_sensitivity.squared(
+    return participation.squared(
         pair.taps, gain=pair.integer_gain, steps=pair.horizon, participations=k, separation=b
     )
 
@@ -398,13 +398,13 @@ def _zeros_inside(pair: Factorization) -> int | None:
     """The number of zeros of right inside the disk; None where one is too near the circle."""
     taps = pair.taps
     if isinstance(taps, IntegerTaps):
-        if unit_disk.falls(taps.values):
+        if zeros.falls(taps.values):
             return 0
-        count = stepped_zeros.zeros_inside(taps.jumps, taps.values, _period(pair.decay))
+        count = zeros.zeros_inside_pieces(taps.jumps, taps.values, _period(pair.decay))
         if count is not None:
             return count
     assert taps.support is not None
-    return unit_disk.zeros_inside(taps.first(taps.support))
+    return zeros.zeros_inside(taps.first(taps.support))
 
 
 def _period(decay: Decay) -> int | None:

@@ -19,37 +19,23 @@ Coefficients below 2.3e-308, the smallest normal float64, are returned as 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from functools import wraps
-from typing import ParamSpec
+from itertools import pairwise
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidValue
-from hushfade.factors.fft_products import Words, plain_product, product, single
-from hushfade.factors.geometric_scaling import held, slope, tilted
+from hushfade.factors.columns import fitted
 
 __all__ = ["inverse", "multiply", "power", "square_root"]
-
-P = ParamSpec("P")
 
 _BASE = 64  # the number of coefficients computed directly, in 50-digit decimals
 _STEEPER = 24.0  # bits by which a level may tilt its column more than the previous level
 _TINY = float(np.finfo(np.float64).tiny)
-
-
-def _quietly(work: Callable[P, Column]) -> Callable[P, Column]:
-    """The function, without numpy's overflow warnings; `_finished` raises an error instead."""
-
-    @wraps(work)
-    def quiet(*arguments: P.args, **options: P.kwargs) -> Column:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return work(*arguments, **options)
-
-    return quiet
+_quietly = np.errstate(over="ignore", invalid="ignore")  # `_finished` raises an error instead
 
 
 @_quietly
@@ -67,13 +53,13 @@ def multiply(a: Column, b: Column) -> Column:
         raise InvalidValue("a and b must have the same length", got=f"{len(a)} and {len(b)}")
     n = len(a)
     width = _width(n)
-    u, v = _padded(a, width), _padded(b, width)
+    u, v = fitted(a, width), fitted(b, width)
     out = np.convolve(a[:_BASE], b[:_BASE])[:_BASE]
     m = _BASE
     while m < n:
-        theta = held(slope(u[:m], v[:m]), u[: 2 * m], v[: 2 * m])
-        block = _middle(tilted(single(u[: 2 * m]), theta), tilted(single(v[: 2 * m]), theta), m)
-        out = np.concatenate([out, tilted(block, -theta, start=m).rounded()])
+        theta = _held(_slope(u[:m], v[:m]), u[: 2 * m], v[: 2 * m])
+        block = _middle(_tilted(single(u[: 2 * m]), theta), _tilted(single(v[: 2 * m]), theta), m)
+        out = np.concatenate([out, _tilted(block, -theta, start=m).rounded()])
         m *= 2
     return _finished(out[:n], "a·b")
 
@@ -93,16 +79,16 @@ def inverse(f: Column) -> Column:
         raise InvalidValue("f must start with a coefficient != 0", got=f[0])
     n = len(f)
     width = _width(n)
-    g = single(_padded(f, width))
-    y = _base(f, _decimal_inverse)
+    g = single(fitted(f, width))
+    y = _base(f, -1.0)
     m, theta = _BASE, math.inf
     while m < n:
-        theta = min(slope(y.high, g.high[:m]), theta + _STEEPER / m)
-        theta = held(theta, g.high[: 2 * m])
-        tilted_y, tilted_g = tilted(y, theta), tilted(g[: 2 * m], theta)
+        theta = min(_slope(y.high, g.high[:m]), theta + _STEEPER / m)
+        theta = _held(theta, g.high[: 2 * m])
+        tilted_y, tilted_g = _tilted(y, theta), _tilted(g[: 2 * m], theta)
         residual = -_middle(tilted_y, tilted_g, m)
         step = _solved(residual, tilted_g[:m], tilted_y.high)
-        y = y.joined(tilted(step, -theta, start=m))
+        y = y.joined(_tilted(step, -theta, start=m))
         m *= 2
     return _finished(y.rounded()[:n], "1/f")
 
@@ -122,23 +108,23 @@ def square_root(f: Column) -> Column:
     """
     f = check.positive_start(f=f)
     n = len(f)
-    g = _padded(f, _width(n))
-    h = _base(f, _decimal_square_root)
+    g = fitted(f, _width(n))
+    h = _base(f, 0.5)
     if n <= _BASE:
         return _finished(h.rounded()[:n], "√f")
-    y = _base(_finished(h.rounded(), "√f"), _decimal_inverse).rounded()
+    y = _base(_finished(h.rounded(), "√f"), -1.0).rounded()
     m, theta = _BASE, math.inf
     while m < n:
-        theta = min(slope(h.high), theta + _STEEPER / m)
-        tilted_h = tilted(h, theta)
-        tilted_y = tilted(single(y), theta).high
-        residual = tilted(single(g[m : 2 * m]), theta, start=m).plus(-_square(tilted_h, m))
+        theta = min(_slope(h.high), theta + _STEEPER / m)
+        tilted_h = _tilted(h, theta)
+        tilted_y = _tilted(single(y), theta).high
+        residual = _tilted(single(g[m : 2 * m]), theta, start=m).plus(-_square(tilted_h, m))
         double = Words(2 * tilted_h.high, 2 * tilted_h.low)
         step = _solved(residual, double, 0.5 * tilted_y)
         if 2 * m < n:
             grown = _inverse_step(tilted_y, tilted_h.joined(step).high)
-            y = np.concatenate([y, tilted(single(grown), -theta, start=m).high])
-        h = h.joined(tilted(step, -theta, start=m))
+            y = np.concatenate([y, _tilted(single(grown), -theta, start=m).high])
+        h = h.joined(_tilted(step, -theta, start=m))
         m *= 2
     return _finished(h.rounded()[:n], "√f")
 
@@ -160,23 +146,23 @@ def power(f: Column, p: float) -> Column:
     width = _width(n)
     index = np.arange(width, dtype=np.float64)
     derivative = index[:n] * f
-    q = _padded(p * multiply(_finished(derivative, "x f'"), inverse(f)), width)
-    h = _base(f, lambda c: _decimal_power(c, p)).rounded()
+    q = fitted(p * multiply(_finished(derivative, "x f'"), inverse(f)), width)
+    h = _base(f, p).rounded()
     if n <= _BASE:
         return _finished(h[:n], f"f^{p:g}")
-    y = _base(_finished(h, f"f^{p:g}"), _decimal_inverse).rounded()
+    y = _base(_finished(h, f"f^{p:g}"), -1.0).rounded()
     m, theta = _BASE, math.inf
     while m < n:
-        theta = min(slope(h, q[:m]), theta + _STEEPER / m)
-        theta = held(theta, q[: 2 * m])
-        tilted_h, tilted_y = tilted(single(h), theta).high, tilted(single(y), theta).high
-        block = _middle(single(tilted_h), tilted(single(q[: 2 * m]), theta), m).rounded()
+        theta = min(_slope(h, q[:m]), theta + _STEEPER / m)
+        theta = _held(theta, q[: 2 * m])
+        tilted_h, tilted_y = _tilted(single(h), theta).high, _tilted(single(y), theta).high
+        block = _middle(single(tilted_h), _tilted(single(q[: 2 * m]), theta), m).rounded()
         integral = plain_product(tilted_y, block, slice(0, m)) / index[m : 2 * m]
         step = product(single(tilted_h), single(integral), slice(0, m)).rounded()
         if 2 * m < n:
             grown = _inverse_step(tilted_y, np.concatenate([tilted_h, step]))
-            y = np.concatenate([y, tilted(single(grown), -theta, start=m).high])
-        h = np.concatenate([h, tilted(single(step), -theta, start=m).high])
+            y = np.concatenate([y, _tilted(single(grown), -theta, start=m).high])
+        h = np.concatenate([h, _tilted(single(step), -theta, start=m).high])
         m *= 2
     return _finished(h[:n], f"f^{p:g}")
 
@@ -218,14 +204,18 @@ def _inverse_step(y: Column, h: Column) -> Column:
     return -plain_product(y, residual, slice(0, m))
 
 
-# The first coefficients, and helpers ---------------------------------------------------------
+# The first coefficients, and checks ---------------------------------------------------------
 
 
-def _base(f: Column, law: Callable[[list[Decimal]], list[Decimal]]) -> Words:
-    """The first coefficients, by their recurrence in 50-digit decimals."""
+def _base(f: Column, p: float) -> Words:
+    """The first coefficients of f^p, by their recurrence (see `power`) in 50-digit decimals."""
     with localcontext() as context:
         context.prec = 50
-        exact = law([Decimal(float(c)) for c in _padded(f[:_BASE], _BASE)])
+        exponent, column = Decimal(p), [Decimal(float(c)) for c in fitted(f[:_BASE], _BASE)]
+        exact = [column[0] ** exponent]
+        for n in range(1, _BASE):
+            terms = ((exponent * k - (n - k)) * column[k] * exact[n - k] for k in range(1, n + 1))
+            exact.append(sum(terms, Decimal(0)) / (n * column[0]))
         high = [float(c) for c in exact]
         low = [
             float(c - Decimal(h)) if math.isfinite(h) else 0.0
@@ -234,41 +224,9 @@ def _base(f: Column, law: Callable[[list[Decimal]], list[Decimal]]) -> Words:
     return Words(np.array(high), np.array(low))
 
 
-def _decimal_inverse(f: list[Decimal]) -> list[Decimal]:
-    y = [1 / f[0]]
-    for n in range(1, len(f)):
-        y.append(-sum((f[k] * y[n - k] for k in range(1, n + 1)), Decimal(0)) / f[0])
-    return y
-
-
-def _decimal_square_root(f: list[Decimal]) -> list[Decimal]:
-    a = [f[0].sqrt()]
-    for n in range(1, len(f)):
-        known = sum((a[k] * a[n - k] for k in range(1, n)), Decimal(0))
-        a.append((f[n] - known) / (2 * a[0]))
-    return a
-
-
-def _decimal_power(f: list[Decimal], p: float) -> list[Decimal]:
-    exponent = Decimal(p)
-    h = [f[0] ** exponent]
-    for n in range(1, len(f)):
-        known = sum(
-            ((exponent * k - (n - k)) * f[k] * h[n - k] for k in range(1, n + 1)), Decimal(0)
-        )
-        h.append(known / (n * f[0]))
-    return h
-
-
 def _width(n: int) -> int:
     """The power of two at which the doubling stops."""
     return max(_BASE, 1 << (n - 1).bit_length())
-
-
-def _padded(column: Column, width: int) -> Column:
-    out = np.zeros(width)
-    out[: len(column)] = column
-    return out
 
 
 def _finished(column: Column, what: str) -> Column:
@@ -277,3 +235,194 @@ def _finished(column: Column, what: str) -> Column:
         raise InvalidValue(f"{what} must fit into float64, but overflows at coefficient {bad[0]}")
     column[np.abs(column) < _TINY] = 0.0
     return column
+
+
+# FFT products, in one float64 word or in two ---------------------------------------------------
+#
+# Every entry of an FFT product has an error of about 2^-53 of the *largest* terms.  Two remedies
+# make even the smallest coefficients accurate: the factors above are blocks whose entries have
+# similar magnitudes, and `product` splits each factor into heads on a grid and a remainder.
+# Products of heads are columns of integers, which rounding recovers exactly.  The rest is tiny, and
+# so is its error.  The result is an unevaluated sum high + low.
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A column as the unevaluated sum high + low, where |low| is much smaller than |high|."""
+
+    high: Column
+    low: Column
+
+    def __getitem__(self, rows: slice) -> Words:
+        return Words(self.high[rows], self.low[rows])
+
+    def __neg__(self) -> Words:
+        return Words(-self.high, -self.low)
+
+    def plus(self, other: Words) -> Words:
+        """The sum of both columns; no bit of the high words is lost (Knuth's two-sum)."""
+        a, b = self.high, other.high
+        s = a + b
+        t = s - a
+        return Words(s, (a - (s - t)) + (b - t) + self.low + other.low)
+
+    def rounded(self) -> Column:
+        """The column, rounded to one word."""
+        return self.high + self.low
+
+    def renewed(self) -> Words:
+        """The same value, where high is the rounded sum high + low."""
+        return Words(self.high, np.zeros_like(self.high)).plus(
+            Words(self.low, np.zeros_like(self.low))
+        )
+
+    def joined(self, other: Words) -> Words:
+        """This column followed by the other."""
+        return Words(np.concatenate([self.high, other.high]), np.concatenate([self.low, other.low]))
+
+
+def single(column: Column) -> Words:
+    """The column as words with an empty low part."""
+    return Words(column, np.zeros_like(column))
+
+
+def plain_product(u: Column, v: Column, rows: slice) -> Column:
+    """(u * v)[rows], with an error of about 2^-53 of the largest terms.  Cost: 3 FFTs."""
+    from scipy import fft
+
+    size = _size(u, v, rows)
+    return np.asarray(fft.irfft(fft.rfft(u, size) * fft.rfft(v, size), size)[rows])
+
+
+def product(u: Words, v: Words, rows: slice) -> Words:
+    """(u * v)[rows] in two words, with an error of about 2^(-53-2p) of the largest terms.
+
+    With entries scaled below 2^p, u = u_1 + 2^-p (u_2 + u_3), where u_1 and u_2 are integers, and
+    u_3 is the rest.  u_1 v_1 and u_1 v_2 + u_2 v_1 are integers, too.  Rounding recovers them
+    exactly, because p is the largest with 2^2p ‖u‖‖v‖ (log2 size + 1) 2^-53 ≤ 2^-5, far below the
+    1/2 at which rounding would fail.  p is 16 to 22 for columns that decay.  Only the rest, 2^-2p
+    of the whole, has the error of its FFT.  Cost: 9 FFTs.
+    """
+    from scipy import fft
+
+    size = _size(u.high, v.high, rows)
+    scale_u, scale_v = _exponent(u.high), _exponent(v.high)
+    if scale_u is None or scale_v is None:
+        return single(np.zeros(size)[rows])
+    norm = _norm(u.high, scale_u) * _norm(v.high, scale_v)
+    if not math.isfinite(norm):
+        return single(np.full(size, np.nan)[rows])
+    p = int(53 - 5 - math.log2(max(norm, 1.0) * (math.log2(size) + 1))) // 2
+    u1, u2, u3 = (fft.rfft(part, size) for part in _split(u, p, scale_u))
+    v1, v2, v3 = (fft.rfft(part, size) for part in _split(v, p, scale_v))
+    first = np.rint(fft.irfft(u1 * v1, size)[rows])
+    second = np.rint(fft.irfft(u1 * v2 + u2 * v1, size)[rows])
+    rest = fft.irfft(u1 * v3 + u3 * v1 + np.ldexp(1.0, -p) * (u2 + u3) * (v2 + v3), size)[rows]
+    back = scale_u + scale_v - 2 * p
+    heads = single(np.ldexp(first, back)).plus(single(np.ldexp(second, back - p)))
+    return Words(heads.high, heads.low + np.ldexp(rest, back - p))
+
+
+def _size(u: Column, v: Column, rows: slice) -> int:
+    """A length with a fast FFT for which terms that wrap around stay below `rows`."""
+    from scipy import fft
+
+    full = len(u) + len(v) - 1
+    return int(fft.next_fast_len(max(rows.stop, full - rows.start), real=True))
+
+
+def _exponent(column: Column) -> int | None:
+    """An e with all |entries| < 2^e; None for a column of zeros."""
+    largest = float(np.max(np.abs(column), initial=0.0))
+    return None if largest == 0.0 else math.frexp(largest)[1]
+
+
+def _norm(column: Column, exponent: int) -> float:
+    scaled = np.ldexp(column, -exponent)
+    return math.sqrt(float(np.sum(scaled * scaled)))  # BLAS would wait for its threads
+
+
+def _split(column: Words, p: int, exponent: int) -> tuple[Column, Column, Column]:
+    """column · 2^(p - exponent) as c_1 + 2^-p (c_2 + c_3), where c_1 and c_2 are integers."""
+    scaled = np.ldexp(column.high, p - exponent)
+    first = np.rint(scaled)
+    finer = np.ldexp(scaled - first, p)
+    second = np.rint(finer)
+    return first, second, (finer - second) + np.ldexp(column.low, 2 * p - exponent)
+
+
+# Tilting: columns scaled by 2^(θk), so that the blocks of a geometric decay have similar magnitudes
+
+
+def _slope(*columns: Column) -> float:
+    """The θ by which to tilt: the θ of the slowest column, which dominates all products.
+
+    The θ of a column comes from the envelope |c_k| ≈ C k^-p 2^(-θk) of its last octaves.  It is
+    capped so that tilting lets no column grow by more than a few bits per octave.
+    """
+    measured = [_octave_bits(column) for column in columns]
+    slopes = [own for bits, m in measured if (own := _envelope_slope(bits, m)) is not None]
+    theta = min(slopes, default=0.0)
+    for bits, m in measured:
+        for (later, earlier), octave in zip(pairwise(bits), (m, m / 2, m / 4), strict=True):
+            if math.isfinite(drop := earlier - later):
+                theta = min(theta, max(0.0, (drop + 8.0) / _apart(drop, octave)))
+    return round(theta * 2**24) / 2**24  # so that θk is exact for k < 2^28
+
+
+def _held(theta: float, *columns: Column) -> float:
+    """θ, halved until tilting lifts no column's new half more than 8 bits above its old half."""
+    for column in columns:
+        m = len(column) // 2
+        with np.errstate(divide="ignore"):
+            bits = np.log2(np.abs(column[m // 2 :]))
+        index = np.arange(m // 2, 2 * m)
+        while theta > 0.0:
+            lifted = bits + theta * index
+            old, new = float(np.max(lifted[: m - m // 2])), float(np.max(lifted[m - m // 2 :]))
+            if not (math.isfinite(old) and new > old + 8.0):
+                break
+            theta = math.floor(theta * 2**23) / 2**24
+    return theta
+
+
+def _octave_bits(column: Column) -> tuple[list[float], int]:
+    """log2 of the largest entry in each of the last four octaves, last first; -inf for zeros."""
+    m = len(column)
+    largest = [float(np.max(np.abs(column[m >> j : m >> (j - 1)]))) for j in (1, 2, 3, 4)]
+    return [math.log2(value) if value > 0.0 else -math.inf for value in largest], m
+
+
+def _envelope_slope(bits: list[float], m: int) -> float | None:
+    """θ, estimated twice; None if the octaves do not follow an envelope of this form.
+
+    A θ that changes the column by less than four bits counts as 0.
+    """
+    if not math.isfinite(sum(bits)):
+        return None
+    drop, previous, first = (earlier - later for later, earlier in pairwise(bits))
+    apart = _apart(drop, m)
+    late, early = (drop - previous) / (apart / 2), (previous - first) / (apart / 4)
+    if max(abs(early), abs(late)) * m <= 4.0:
+        return 0.0
+    agree = drop * late > 0.0 and 0.5 <= early / late <= 2.0
+    return math.copysign(min(abs(late), abs(drop) / apart), late) if agree else None
+
+
+def _apart(drop: float, m: float) -> float:
+    """The distance between the largest entries of two octaves up to m.
+
+    The largest entry is at the start of a falling octave, and at the end of a rising one.
+    """
+    return m / 4 if drop > 0.0 else m / 2
+
+
+def _tilted(column: Words, theta: float, start: int = 0) -> Words:
+    """column_k · 2^(θ(start + k)), computed so that the factor does not overflow."""
+    if theta == 0.0:
+        return column
+    exponent = theta * np.arange(start, start + len(column.high))
+    whole = np.floor(exponent)
+    factor = np.exp2(exponent - whole)
+    shift = whole.astype(np.int32)
+    return Words(np.ldexp(column.high * factor, shift), np.ldexp(column.low * factor, shift))

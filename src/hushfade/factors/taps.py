@@ -20,7 +20,8 @@ import numpy as np
 from hushfade import check
 from hushfade.check import Column, Signed
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.factors import blend_norms, limit_norms, power_series, root_series
+from hushfade.factors import _blend_norms, limit_norms, power_series, root_series
+from hushfade.factors.columns import fitted
 from hushfade.factors.fast_division import quotient, stepped_quotient
 from hushfade.group_sizes import BLOCK
 
@@ -107,7 +108,7 @@ class BlendedTaps(Taps):
         return root_series.blended_left(self.c, n) * root_series.weights_of(decay, n)
 
     def squared_left(self, decay: Decay, n: int) -> float | None:
-        return blend_norms.squared_left(decay, self.c, n)
+        return _blend_norms.squared_left(decay, self.c, n)
 
 
 def blended(root: Column, c: float) -> Column:
@@ -134,7 +135,7 @@ class CountingTaps(Taps):
 
     c: float
     beta: float
-    support: int | None = None  # type: ignore[assignment]  # a property of the base
+    support: int | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < check.real(c=self.c) <= 1.0:
@@ -147,7 +148,7 @@ class CountingTaps(Taps):
     def first(self, n: int) -> Column:
         if self.support is None or n <= self.support:
             return _counting(self.c, self.beta, n)
-        return _fitted(_counting(self.c, self.beta, self.support), n)
+        return fitted(_counting(self.c, self.beta, self.support), n)
 
     def energy(self) -> float:
         """Σ r_n² up to the support; without a support, an upper bound that is tight to 1e-6.
@@ -196,7 +197,7 @@ class ListedTaps(Taps):
         return len(self.values)
 
     def first(self, n: int) -> Column:
-        return _fitted(self.values, n)
+        return fitted(self.values, n)
 
     def energy(self) -> float:
         return float(np.sum(self.values**2))
@@ -289,7 +290,7 @@ class IntegerTaps(Taps):
 
     def first(self, n: int) -> Column:
         lengths = np.diff(np.minimum(self.jumps, n))
-        return _fitted(np.repeat(np.ldexp(self.values.astype(np.float64), -self.bits), lengths), n)
+        return fitted(np.repeat(np.ldexp(self.values.astype(np.float64), -self.bits), lengths), n)
 
     def energy(self) -> float:
         """Σ r_n², computed exactly as the sum of squared integers over 4^bits."""
@@ -386,13 +387,6 @@ def _counting(c: float, beta: float, n: int) -> Column:
 
 def _support(column: Column | Signed) -> int:
     return len(column) if column[-1] != 0 else int(np.flatnonzero(column)[-1]) + 1
-
-
-def _fitted(column: Column, n: int) -> Column:
-    out = np.zeros(n)
-    kept = min(n, len(column))
-    out[:kept] = column[:kept]
-    return out
 
 
 def _sealed(column: Sealed) -> Sealed:

@@ -22,7 +22,7 @@ import numpy as np
 from hushfade.check import Column
 from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
-from hushfade.factors.cached_columns import parts, sum_of_squares
+from hushfade.factors.columns import parts, sum_of_squares
 from hushfade.factors.fast_division import quotient
 from hushfade.factors.taps import RootTaps, blended
 from hushfade.laws import Huber

@@ -20,8 +20,7 @@ import numpy as np
 from hushfade import check, duration
 from hushfade.decays import Decay, decay_document, decay_from
 from hushfade.errors import HushfadeError, InvalidValue
-from hushfade.factors.block_factors import BlockSums
-from hushfade.factors.block_schedule import BlockSchedule
+from hushfade.factors.block_factors import BlockSchedule, BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, IntegerTaps
 from hushfade.laws import Gaussian, Laplace, Law

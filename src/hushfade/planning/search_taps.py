@@ -15,7 +15,7 @@ from hushfade.decays import (
     Decay,
 )
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.factors.cached_columns import sum_of_squares
+from hushfade.factors.columns import sum_of_squares
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, BlendedTaps, CountingTaps
 from hushfade.planning import piecewise_taps

@@ -2,7 +2,7 @@
 
     v_t = x_t + A_level(t)        A_i = Σ x since the last step of level i or above, A_0 = 0
 
-`factors.block_schedule` explains levels.  Both loops below compute the same values.
+`factors.block_factors` explains levels.  Both loops below compute the same values.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 
 from hushfade.check import Column, Matrix
 from hushfade.factors import power_series, root_series
-from hushfade.factors.fft_products import plain_product
+from hushfade.factors.power_series import plain_product
 from hushfade.factors.root_series import NEAR, nodes, weighted
 
 if TYPE_CHECKING:
