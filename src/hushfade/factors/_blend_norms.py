@@ -29,6 +29,7 @@ def squared_left(decay: Decay, c: float, n: int) -> float | None:
 
     The relative error is about 1e-13.  Cost: a few milliseconds.
 
+    >>> from hushfade.decays import NoDecay
     >>> from hushfade.factors import factorization
     >>> left = factorization.blend(NoDecay(), 0.5).left(5000)
     >>> abs(squared_left(NoDecay(), 0.5, 5000) / float(left @ left) - 1.0) < 1e-12

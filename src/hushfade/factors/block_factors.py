@@ -28,6 +28,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -79,10 +81,8 @@ class BlockSchedule:
 
     def levels(self, n: int) -> Signed:
         """The levels of steps 1, ..., n."""
-        from hushfade.factors.block_levels import levels_from  # loads numba
-
         out = np.empty(check.count(n=n), np.int64)
-        levels_from(0, self.period, self.depth, self.total, out)
+        _loops().levels_from(0, self.period, self.depth, self.total, out)
         return out
 
     def levels_within(self, steps: int | None) -> int:
@@ -98,11 +98,6 @@ class BlockSchedule:
         return 1 + sum(first < self.period and first <= last for first in inner) + (
             last >= self.period
         )  # fmt: skip
-
-    @property
-    def longest(self) -> int:
-        """The largest number of steps in one sum."""
-        return self.period
 
 
 @lru_cache(maxsize=256)
@@ -141,8 +136,6 @@ class BlockSums(IntegerFactorization):
     schedule: BlockSchedule
 
     def __init__(self, decay: Decay, schedule: BlockSchedule, horizon: int | None = None) -> None:
-        if horizon is not None:
-            check.count(horizon=horizon)
         if decays.checked_decay(decay).rate is None:
             check.count(period=schedule.period, least=2, most=_LONGEST)
         # the loops for a single tap scale the sum of a block by 1
@@ -188,11 +181,11 @@ class BlockSums(IntegerFactorization):
 
     def weights_of_noise(self, step: int) -> Column:
         """The weights of the noise of steps 1, ..., step in the sum at this step: a row of L."""
-        from hushfade.factors.block_levels import noise_weights  # loads numba
-
         step = self._steps(step)
         f, levels = self.decay.weights(step), self.schedule.levels(step)
-        weights: Column = noise_weights(f, levels, self.schedule.depth)
+        parents: Signed = _loops().parents_of(levels, self.schedule.depth)
+        weights, closed = f[::-1].copy(), parents >= 0
+        weights[closed] -= f[step - 1 - parents[closed]]
         return weights
 
     def sensitivity(
@@ -267,10 +260,11 @@ class BlockErrors:
     exponentials, and for windows at least as long as the period.
     """
 
-    def __init__(self, decay: Decay, schedule: BlockSchedule) -> None:
+    def __init__(self, decay: Decay, schedule: BlockSchedule, after: int = 0) -> None:
+        """From the step after `after`, which only windows as long as the period may give."""
         self._decay, self._schedule = decay, schedule
         self._blocks = schedule.depth, schedule.period, schedule.total
-        self._step = 0
+        self._step = after
         self._settled = 0  # consecutive steps that added nothing
         if decay.rate is not None:
             self._state = np.zeros((schedule.depth + 1, 5))
@@ -280,19 +274,13 @@ class BlockErrors:
 
     def next(self, n: int) -> tuple[Column, Column]:
         """Σ w² and Σ w⁴ at the next n steps."""
-        from hushfade.factors import block_levels  # loads numba
-
-        (depth, period, total), decay = self._blocks, self._decay
+        (_, period, total), decay = self._blocks, self._decay
         if decay.rate == 0.0:  # every weight is 0 or 1
-            count = np.empty(n, np.int64)
-            block_levels.open_blocks_from(self._step, period, depth, total, count)
-            squares = fourths = count.astype(np.float64)
+            squares = fourths = self._open(self._step, n).astype(np.float64)
         elif decay.rate is not None:
             squares, fourths = np.empty((2, n))
             faded = float(decay.weights(2)[1])
-            block_levels.faded_powers(
-                self._step, period, total, faded, self._state, squares, fourths
-            )
+            _loops().faded_powers(self._step, period, total, faded, self._state, squares, fourths)
         elif decay.window is not None and decay.window >= period:
             squares = fourths = self._window(decay.window, n)
         else:
@@ -301,9 +289,12 @@ class BlockErrors:
         self._step += n
         return squares, fourths
 
-    def skip(self, n: int) -> None:
-        """Skip the next n steps.  Only for windows at least as long as the period, and counting."""
-        self._step += n
+    def _open(self, step: int, n: int) -> Signed:
+        """The number of open blocks after each of the n steps after `step` steps."""
+        depth, period, total = self._blocks
+        count = np.empty(n, np.int64)
+        _loops().open_blocks_from(step, period, depth, total, count)
+        return count
 
     def _window(self, w: int, n: int) -> Column:
         """Σ w² = Σ w⁴ at the next n steps, for a window at least as long as the period.
@@ -312,28 +303,22 @@ class BlockErrors:
         The blocks within a period that were open at step t - w count too, because they have closed
         since then.
         """
-        from hushfade.factors import block_levels
-
-        step, (depth, period, total) = self._step, self._blocks
-        count = np.empty(n, np.int64)
-        block_levels.open_blocks_from(step, period, depth, total, count)
+        step = self._step
+        count = self._open(step, n)
         first = max(step + 1, w + 1)  # the first step for which there is a step t - w
         if first <= step + n:
-            before = np.empty(step + n - first + 1, np.int64)
-            block_levels.open_blocks_from(first - w - 1, period, depth, total, before)
-            periods = np.arange(first - w, step + n - w + 1) // period
+            before = self._open(first - w - 1, step + n - first + 1)
+            periods = np.arange(first - w, step + n - w + 1) // self._schedule.period
             count[first - step - 1 :] += before - 2 * periods
         return count.astype(np.float64)
 
     def _chunk(self, done: int, n: int) -> tuple[Column, Column]:
-        from hushfade.factors.block_levels import node_powers
-
         start, period = self._step + done, self._schedule.period
         squares, fourths = np.zeros(n), np.zeros(n)
         if self._settled < period:
             first = max(0, start - period)
             f = self._decay.between(first, start + n)
-            node_powers(start, f, first, self._parents, squares, fourths)
+            _loops().node_powers(start, f, first, self._parents, squares, fourths)
         quiet = True
         for sums, kept in ((squares, self._squares), (fourths, self._fourths)):
             own = sums.copy()
@@ -361,14 +346,11 @@ def largest_variance(decay: Decay, schedule: BlockSchedule, n: int, looks: int) 
     if decay.rate is not None:
         return _largest_faded(decay, schedule, n)
     if _is_long(decay, schedule):
-        errors = BlockErrors(decay, schedule)
-        errors.skip(max(0, n - schedule.period))
+        errors = BlockErrors(decay, schedule, max(0, n - schedule.period))
         return float(np.max(errors.next(min(n, schedule.period))[0]))
-    from hushfade.factors import block_levels  # loads numba
-
     stride = max(1, schedule.period // looks)
     weights = decay.weights(n)
-    return float(block_levels.largest_variance(weights, _parents(schedule), stride))
+    return float(_loops().largest_variance(weights, _parents(schedule), stride))
 
 
 def _is_long(decay: Decay, schedule: BlockSchedule) -> bool:
@@ -400,7 +382,10 @@ def _largest_faded(decay: Decay, schedule: BlockSchedule, n: int) -> float:
 
 @lru_cache(maxsize=4)
 def _parents(schedule: BlockSchedule) -> Signed:
-    from hushfade.factors.block_levels import parents_of
-
-    parents: Signed = parents_of(schedule.levels(schedule.period), schedule.depth)
+    parents: Signed = _loops().parents_of(schedule.levels(schedule.period), schedule.depth)
     return parents
+
+
+def _loops() -> ModuleType:
+    """The compiled loops, which load numba when they are first used."""
+    return import_module("hushfade.factors.block_levels")

@@ -101,21 +101,6 @@ def parents_of(levels: Signed, depth: int) -> Signed:
 
 
 @compiled
-def noise_weights(f: Column, levels: Signed, depth: int) -> Column:
-    """The weights w, in the release of the last step, of the noise of each step."""
-    last = len(levels) - 1
-    weights = np.empty(last + 1)
-    above = np.full(depth + 1, -1, np.int64)  # the next step above each level
-    for step in range(last, -1, -1):
-        weights[step] = f[last - step]
-        if above[levels[step]] >= 0:
-            weights[step] -= f[last - above[levels[step]]]
-        for level in range(levels[step]):
-            above[level] = step
-    return weights
-
-
-@compiled
 def node_powers(
     step: int, f: Column, first: int, parents: Signed, squares: Column, fourths: Column
 ) -> None:

@@ -59,6 +59,9 @@ class Factorization:
     gain: Column | None = None
 
     def __post_init__(self) -> None:
+        decays.checked_decay(self.decay)
+        if self.horizon is not None:
+            check.settle(self, horizon=check.count(horizon=self.horizon))
         if self.gain is not None:
             gain = check.coefficients(gain=self.gain)
             if not (float(np.min(gain)) > 0 and len(gain) == self.horizon):
@@ -155,9 +158,9 @@ class Factorization:
         """L and R as dense n × n matrices, for checks."""
         from scipy.linalg import toeplitz
 
-        zeros = np.zeros(n)
+        above = np.zeros(n)
         gain = np.ones(n) if self.gain is None else self.gain[:n]
-        left, right = toeplitz(self.left(n), zeros), toeplitz(self.right(n), zeros)
+        left, right = toeplitz(self.left(n), above), toeplitz(self.right(n), above)
         return left / gain[None, :], gain[:, None] * right
 
     def rounded(self, bits: int, *, longest: int = LONGEST) -> IntegerFactorization:
@@ -255,16 +258,14 @@ def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
     >>> pair.right(3), round(pair.sensitivity().value ** 2, 6)
     (array([1.     , 0.25   , 0.09375]), 1.073182)
     """
-    return Factorization(decays.checked_decay(decay), RootTaps(decay), _horizon(horizon))
+    return Factorization(decay, RootTaps(decay), horizon)
 
 
 def blend(decay: Decay, c: float, horizon: int | None = None) -> Factorization:
     """The pair r = 1 + c (√g - 1): noise on the inputs for c = 0, the square root for c = 1."""
     if not 0 < check.real(c=c) <= 1:
         raise InvalidValue("must be in (0, 1]", argument="c", got=repr(c))
-    return Factorization(
-        decays.checked_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon)
-    )
+    return Factorization(decay, BlendedTaps(decay, float(c)), horizon)
 
 
 def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Factorization:
@@ -273,7 +274,7 @@ def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Facto
     Raises Unstable if `right` has a zero inside the unit disk, because left would then grow
     geometrically.
     """
-    pair = Factorization(decays.checked_decay(decay), ListedTaps(right), _horizon(horizon))
+    pair = Factorization(decay, ListedTaps(right), horizon)
     _check_stable(pair)
     return pair
 
@@ -339,10 +340,6 @@ def unbounded_counting(
     if c is not None or beta is not None:
         raise InvalidType("either expect or both c and beta must be given")
     return Factorization(decays.NoDecay(), expected_taps(EXPECTED if expect is None else expect))
-
-
-def _horizon(horizon: int | None) -> int | None:
-    return None if horizon is None else check.count(horizon=horizon)
 
 
 @lru_cache(maxsize=16)

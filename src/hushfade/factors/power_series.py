@@ -5,7 +5,7 @@ Every coefficient is accurate, including small ones.  Newton's iteration doubles
 
 * *Blocks of similar magnitude.*  (h·h)[m:2m) never needs the product of the low halves, so each
   product has one factor from [m/2, 2m) only, and its FFT error is relative to this block.
-* *Two words.*  Residuals are computed in two float64 words (`fft_products`) and the step is refined
+* *Two words.*  Residuals are computed in two float64 words (`product`) and the step is refined
   once, so coefficients have errors of about 1e-15 even if large terms cancel, as for windows.
 * *Tilting.*  With geometric decay, the entries of a block have different magnitudes.  So u_k and
   v_k are first multiplied by 2^(θk), and the product by 2^(-θk), with θ estimated from the known

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from hushfade.factors import zeros
 from hushfade.factors.columns import sum_of_squares
 from hushfade.factors.power_series import plain_product
 from hushfade.factors.taps import IntegerTaps
+
+Numbers = TypeVar("Numbers", Column, Signed)
 
 _MOST_PIECES = 4096  # up to this many pieces, all pairs are correlated one by one
 _INT64 = 1 << 62  # smaller sums are safe in int64
@@ -105,10 +108,15 @@ def _bound(r: Column, k: int, b: int) -> float:
     """√(Σ_{i,j<k} of the largest correlation of |r| at lags ≥ |i-j| b)."""
     n, size = len(r), np.abs(r)
     correlation = plain_product(size[::-1], size, slice(0, n))[::-1]  # Σ_i |r_i| |r_{i+d}|
-    beyond = np.maximum.accumulate(correlation[::-1])[::-1]  # the largest at lags ≥ d
-    meeting = beyond[b::b][: k - 1]
+    meeting = _largest_beyond(correlation, k, b)
     times = 2.0 * (float(k) - np.arange(1, len(meeting) + 1))
     return math.sqrt(k * float(correlation[0]) + float(np.sum(times * meeting)))
+
+
+def _largest_beyond(correlation: Numbers, k: int, b: int) -> Numbers:
+    """The largest correlation at lags ≥ b, at lags ≥ 2b, ..., for up to k columns."""
+    largest: Numbers = np.maximum.accumulate(correlation[::-1])[::-1]
+    return largest[b::b][: k - 1]
 
 
 # Integers --------------------------------------------------------------------------------------
@@ -245,6 +253,5 @@ def _correlated(size: Signed, k: int, b: int) -> int:
         bends[edges[place] - edges[:place]] += heights[place] * heights[:place]
     slopes = -np.cumsum(bends[:0:-1])[::-1]  # C_d - C_{d+1}, d = 0, ..., n-1
     correlation = np.cumsum(slopes[::-1])[::-1]
-    beyond = np.maximum.accumulate(correlation[::-1])[::-1]  # the largest at lags ≥ d
-    meeting: list[int] = beyond[b::b][: k - 1].tolist()
+    meeting: list[int] = _largest_beyond(correlation, k, b).tolist()
     return k * energy + 2 * sum((k - i) * c for i, c in enumerate(meeting, start=1))

@@ -61,6 +61,7 @@ def compact(
     accepts SlidingWindow, with one ring buffer of its length down to a loss of about 0.15 %, two
     down to 0.01 %, and then three.  Cost: tenths of a second.
 
+    >>> from hushfade.decays import Exponential
     >>> pair = compact(Exponential(half_life=24))
     >>> pair.taps.memory, round(pair.error_factor(1000), 3)
     (2, 1.817)

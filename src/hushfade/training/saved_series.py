@@ -157,8 +157,6 @@ def _read(header: dict[str, Any]) -> Correlation:
 def _from(header: dict[str, Any], guarantee: Guarantee, sensitivity: Any) -> Correlation:
     series, norm = header["series"], check.positive(norm=header["norm"])
     horizon = series["horizon"]
-    if horizon is not None:
-        check.count(horizon=horizon)
     gain = None if series["gain"] is None else np.array(series["gain"])
     decay = decay_from(header["decay"])
     pair = Factorization(decay, _taps(series["taps"]), horizon, gain)
