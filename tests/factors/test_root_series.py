@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade import Exponential, NoDecay, PowerLaw, SlidingWindow
+from hushfade import Exponential, InvalidValue, NoDecay, PowerLaw, SlidingWindow
 from hushfade.factors import factorization, power_series, root_series
-from hushfade.factors.root_series import exp2
+from hushfade.factors.root_series import exp2, power_sum
 from tests.decays import ALL_DECAYS
 
 CLOSED = [
@@ -149,3 +149,27 @@ def test_the_bits_are_known():
     assert [value.hex() for value in exp2(np.array([-0.1, -0.7])).tolist()] == [
         "0x1.ddb680117ab12p-1", "0x1.3b2c47bff8329p-1"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("power", [1e-3, 0.1, 0.5, 1, 2, 7.5, 30])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-9, 1e-13])
+@pytest.mark.parametrize("steps", [1, 1000, 1 << 30])
+def test_the_power_law_is_a_sum_of_exponentials_within_its_tolerance(power, tolerance, steps):
+    weights, rates = power_sum(power, steps, tolerance)
+    lags = np.unique(np.geomspace(1, steps, 3000).astype(np.int64)).astype(np.float64)
+    found = np.exp(-np.outer(lags, rates)) @ weights
+    assert_allclose(found, lags**-power, rtol=tolerance)
+    assert np.all(weights > 0)
+    assert np.all(np.diff(rates) < 0)
+
+
+def test_the_power_sum_refuses_what_it_cannot_keep():
+    with pytest.raises(InvalidValue, match="power must be > 0, got 0"):
+        power_sum(0, 10)
+    with pytest.raises(InvalidValue, match="power must be <= 500, got 501"):
+        power_sum(501, 10)
+    with pytest.raises(InvalidValue, match="steps must be an integer >= 1, got 0"):
+        power_sum(1, 0)
+    for tolerance in (1e-15, 0.1):
+        with pytest.raises(InvalidValue, match=r"tolerance must be in \[1e-13, 0.01\]"):
+            power_sum(1, 10, tolerance)

@@ -21,7 +21,6 @@ from hushfade import (
     Unstable,
 )
 from hushfade.factors import factorization, limit_norms, power_series
-from hushfade.factors.root_series import power_sum
 from hushfade.training.compact_taps import ENDLESS, compact
 from hushfade.training.exponentials import CompactTaps, Exponentials
 from tests.decays import LOG_CONVEX
@@ -195,18 +194,6 @@ def test_random_mixtures_are_fitted_within_the_loss(terms, n, loss):
         decay
     ).error_factor(n)
     assert_allclose(pair.right(1) * pair.left(1), decay.weights(1), rtol=1e-15)
-
-
-@pytest.mark.parametrize("power", [1e-3, 0.1, 0.5, 1, 2, 7.5, 30])
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-9, 1e-13])
-@pytest.mark.parametrize("steps", [1, 1000, 1 << 30])
-def test_the_power_law_is_a_sum_of_exponentials_within_its_tolerance(power, tolerance, steps):
-    weights, rates = power_sum(power, steps, tolerance)
-    lags = np.unique(np.geomspace(1, steps, 3000).astype(np.int64)).astype(np.float64)
-    found = np.exp(-np.outer(lags, rates)) @ weights
-    assert_allclose(found, lags**-power, rtol=tolerance)
-    assert np.all(weights > 0)
-    assert np.all(np.diff(rates) < 0)
 
 
 # Numbers -------------------------------------------------------------------------------------
@@ -417,15 +404,3 @@ class HalfHyperbolic(Decay, frozen=True):
 def test_taps_without_a_stable_inverse_are_refused(weights, fades, error, text):
     with pytest.raises(error, match=text):
         CompactTaps(1.0, Exponentials(weights, fades))
-
-
-def test_the_power_sum_refuses_what_it_cannot_keep():
-    with pytest.raises(InvalidValue, match="power must be > 0, got 0"):
-        power_sum(0, 10)
-    with pytest.raises(InvalidValue, match="power must be <= 500, got 501"):
-        power_sum(501, 10)
-    with pytest.raises(InvalidValue, match="steps must be an integer >= 1, got 0"):
-        power_sum(1, 0)
-    for tolerance in (1e-15, 0.1):
-        with pytest.raises(InvalidValue, match=r"tolerance must be in \[1e-13, 0.01\]"):
-            power_sum(1, 10, tolerance)

@@ -148,10 +148,7 @@ class BlockSums(IntegerFactorization):
     def left(self, n: int) -> NoReturn:
         raise InvalidType("block sums have no left taps: use `matrices` for their factors")
 
-    def rounded(self, bits: int, *, longest: int = 0) -> NoReturn:
-        raise InvalidType("block sums are integers already")
-
-    def with_integers(self, integers: Column, bits: int) -> NoReturn:
+    def with_pieces(self, ends: Signed, values: Column, bits: int) -> NoReturn:
         raise InvalidType("block sums are integers already")
 
     def with_horizon(self, horizon: int | None) -> BlockSums:

@@ -66,7 +66,7 @@ class Taps:
         return None
 
     def scaled(self) -> Taps:
-        """The taps with r_0 = 1.  The scale of a pair is arbitrary."""
+        """The taps in the scale in which a plan rounds them: the scale of a pair is arbitrary."""
         return self
 
 
@@ -208,6 +208,7 @@ class ListedTaps(Taps):
         return super().left(decay, n)
 
     def scaled(self) -> ListedTaps:
+        """The taps with r_0 = 1, which gives the finest grid of noisy values."""
         return ListedTaps(self.values / self.values[0])
 
 
