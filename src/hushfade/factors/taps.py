@@ -190,7 +190,8 @@ class ListedTaps(Taps):
         column = check.coefficients(right=self.values)
         if not column[0] != 0:
             raise InvalidValue("must start with a tap != 0", argument="right", got=column[0])
-        check.settle(self, values=_sealed(column[: _support(column)]))
+        support = int(np.flatnonzero(column)[-1]) + 1
+        check.settle(self, values=_sealed(column[:support]))
 
     @property
     def support(self) -> int:
@@ -384,10 +385,6 @@ def _series(decay: Decay, n: int) -> Column:
 @lru_cache(maxsize=16)
 def _counting(c: float, beta: float, n: int) -> Column:
     return _sealed(root_series.counting(c, beta, n))
-
-
-def _support(column: Column | Signed) -> int:
-    return len(column) if column[-1] != 0 else int(np.flatnonzero(column)[-1]) + 1
 
 
 def _sealed(column: Sealed) -> Sealed:
