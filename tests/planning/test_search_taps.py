@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow, Unstable
 from hushfade.factors import factorization, power_series, zeros
+from hushfade.factors.taps import Taps
 from hushfade.planning.search_taps import MAX_LOSS, integer_factors
 from hushfade.training.compact_taps import compact
 from tests.decays import ALL_DECAYS
@@ -62,10 +63,8 @@ def test_the_loss_is_at_most_a_tenth_of_a_percent(drafts, name):
     assert pair.horizon == exact.horizon
 
 
-class Noisy:
+class Noisy(Taps):
     """Taps whose last digits are others."""
-
-    support = None
 
     def __init__(self, taps, level, seed):
         self._taps, self._level, self._seed = taps, level, seed
