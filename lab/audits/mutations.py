@@ -328,7 +328,9 @@ MUTANTS: dict[str, Mutant] = {
         "total, left = 0, int(self.jumps[-2]) if steps is None else steps\n",
     ),
     "the taps change a step too early": one(
-        "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"
+        "factors/taps.py",
+        "lags, rises = taps.jumps[kept], taps.heights[kept]",
+        "lags, rises = np.maximum(taps.jumps[kept] - 1, 0), taps.heights[kept]",
     ),
     "participations are assumed one step farther apart": one(
         "planning/noise_scale.py",
