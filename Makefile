@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One worker runs all tests of a file; conftest.py groups the tests and puts the slow ones first.
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # the mechanism from record to release: no subprocess, service, Spark or picture
-CORE := $(wildcard $(addprefix tests/,test_*.py numerics factors privacy private crossing public planning stream records releases)) src
+CORE := $(wildcard $(addprefix tests/,test_*.py factors privacy private crossing public planning stream records releases)) src
 
 .PHONY: help demo test tests loops check quick lint bench audit soak tables paper docs setup programs clean
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hushfade import UnsafeSeededNoise
-from hushfade.factors import factorization
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from hushfade.planning.largest_total import sized
 from tests.gaussian_plans import plan
 

@@ -318,7 +318,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     # The plan --------------------------------------------------------------------------------
     "the taps' energy is halved": one(
-        "factors/integer_sensitivity.py",
+        "factors/sensitivity.py",
         "return taps.sum_of_squares(steps)",
         "return taps.sum_of_squares(steps) // 2",
     ),
@@ -328,7 +328,9 @@ MUTANTS: dict[str, Mutant] = {
         "total, left = 0, int(self.jumps[-2]) if steps is None else steps\n",
     ),
     "the taps change a step too early": one(
-        "factors/taps.py", "!= column[:-1]) + 1", "!= column[:-1])"
+        "factors/taps.py",
+        "lags, rises = taps.jumps[kept], taps.heights[kept]",
+        "lags, rises = np.maximum(taps.jumps[kept] - 1, 0), taps.heights[kept]",
     ),
     "participations are assumed one step farther apart": one(
         "planning/noise_scale.py",

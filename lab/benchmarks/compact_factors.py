@@ -7,7 +7,7 @@ from time import perf_counter
 
 from hushfade import Decay, Exponential, NoDecay, PowerLaw
 from hushfade.factors import factorization
-from hushfade.factors.compact_taps import _goal, compact
+from hushfade.training.compact_taps import _goal, compact
 from lab.benchmarks.report import GOAL_COLUMNS, Section, goal_cells
 from lab.progress import progress
 

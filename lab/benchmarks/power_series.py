@@ -1,4 +1,4 @@
-"""`numerics.power_series`: its cost in FFT products."""
+"""`factors.power_series`: its cost in FFT products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import fft
 
 from hushfade.check import Column
 from hushfade.decays import Decay, Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from lab.benchmarks.report import Section, ratio_cells, ratio_section
 from lab.benchmarks.timing import Job, interleaved, ratio, repeated
 

@@ -41,7 +41,7 @@ from hushfade import *
 guarantee = Guarantee(epsilon=1, delta=1e-6)
 """
 _ANOTHER = """
-from hushfade.factors.compact_taps import compact
+from hushfade.training.compact_taps import compact
 plan(Exponential(half_life=3), guarantee)
 compact(Exponential(half_life=3))
 """

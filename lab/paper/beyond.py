@@ -9,12 +9,11 @@ import numpy as np
 from hushfade.baselines.circulant import circulant
 from hushfade.baselines.square_roots import column_normalized_root, normalized_root, square_root
 from hushfade.decays import NoDecay, PowerLaw
-from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
-from hushfade.factors.exponentials import CompactTaps
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from hushfade.privacy.guarantee import mu_of
 from hushfade.theory import certificates
+from hushfade.training.compact_taps import compact
+from hushfade.training.exponentials import CompactTaps
 from lab.paper.bolot import mean_square
 from lab.paper.decays import DECAYS
 from lab.paper.document import Blocks, Cell, Claim, Extent, Prose, Table, holds
@@ -212,7 +211,7 @@ def _compact(extent: Extent) -> Blocks:
             pair = compact(decay, horizon=n, order=order)
             assert isinstance(pair.taps, CompactTaps)
             loss = max(pair.error_factor(n) / root - 1.0, 0.0)
-            cells += [pair.taps.state, loss]
+            cells += [pair.taps.memory, loss]
             lost = max(lost, loss if order == 8 else 0.0)
         rows.append((name, *cells))
     yield Prose(

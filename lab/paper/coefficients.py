@@ -12,7 +12,7 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.decays import PowerLaw
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from lab.paper.theory.class_f import enclosed_root
 

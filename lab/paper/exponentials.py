@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from hushfade.decays import Decay, Exponential, NoDecay
-from hushfade.factors import factorization
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from lab.paper.class_f import LAST, never_below_gamma_f
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from lab.paper.theory.bounds import root, two_steps

@@ -12,8 +12,7 @@ import numpy as np
 
 from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
-from hushfade.factors import factorization
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from lab.paper.decays import DECAYS
 from lab.paper.document import Blocks, Claim, Extent, Figure, Panel, Prose, Table, holds, line
 from lab.paper.theory import bell_polynomials as bell

@@ -9,8 +9,7 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.decays import Decay, Exponential
-from hushfade.factors import factorization, limit_norms
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, limit_norms, power_series
 from hushfade.theory import certificates, norms
 from hushfade.theory.bound_values import Bracket
 from lab.paper.decays import DECAYS

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         audit,
         factors,
         frames,
-        numerics,
         plots,
         serve,
         spark,
@@ -130,7 +129,6 @@ __all__ = [
     "delta_of",
     "epsilon_of",
     "factors",
-    "numerics",
     "plan",
     "plan_together",
     "plots",
@@ -163,7 +161,7 @@ _LATER = {
     "plan_together": "hushfade.planning.joint_plans",
 }
 _MODULES = {
-    "audit", "baselines", "factors", "frames", "numerics", "planning", "plots", "privacy",
+    "audit", "baselines", "factors", "frames", "planning", "plots", "privacy",
     "records", "serve", "spark", "store", "theory", "training",
 }  # fmt: skip
 

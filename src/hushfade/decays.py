@@ -29,10 +29,8 @@ from hushfade import check, duration
 from hushfade.check import Column, ComplexColumn
 from hushfade.duration import Length
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.factors import root_series
-from hushfade.factors.exponentials import power_sum
-from hushfade.numerics import polylogarithm, portable_exp2, power_series, unit_disk
-from hushfade.numerics.cached_columns import parts
+from hushfade.factors import power_series, root_series, zeros
+from hushfade.factors.columns import parts
 
 _TINY = 1e-200  # half-lives that are so short may lead to quotients beyond float64
 _FARTHEST, _RELATIVE = 1 << 34, 1e-10  # the largest lag of a power law's sum, its relative error
@@ -333,7 +331,7 @@ class Exponential(Decay, frozen=True, tag="exponential"):
             whole, part = np.divmod(age, half_life)
         if half_life < _TINY:
             whole, part = np.nan_to_num(whole, nan=2000.0), np.nan_to_num(part)
-        weights = portable_exp2.exp2(-part / half_life)
+        weights = root_series.exp2(-part / half_life)
         return np.ldexp(weights, -np.minimum(whole, 2000).astype(np.int64))
 
     def symbol(self, theta: Column) -> ComplexColumn:
@@ -392,7 +390,7 @@ class PowerLaw(Decay, frozen=True, tag="power_law"):
         return np.asarray((np.arange(first, last, dtype=np.float64) + 1.0) ** -self.power)
 
     def symbol(self, theta: Column) -> ComplexColumn:
-        return polylogarithm.over_x(self.power, theta)
+        return root_series.polylogarithm_over_x(self.power, theta)
 
     def root(self, n: int) -> Column:
         if self.power > root_series.STEEPEST or n <= root_series.NEAR:
@@ -412,7 +410,7 @@ class PowerLaw(Decay, frozen=True, tag="power_law"):
         # (k+1)^-c = Γ(c)⁻¹ ∫ s^(c-1) e^-(k+1)s ds, by the trapezoidal rule in log s
         if self.power > 60:  # from f_1 on below 1e-18
             return np.ones(1), np.full(1, np.inf)
-        weights, rates = power_sum(self.power, steps, _RELATIVE)
+        weights, rates = root_series.power_sum(self.power, steps, _RELATIVE)
         return weights * np.exp(-rates), rates
 
     def span(self, reference: int) -> float:
@@ -515,7 +513,7 @@ class CustomDecay(Decay, frozen=True, tag="custom"):
 
     @property
     def monotone(self) -> bool:
-        return unit_disk.falls(np.array(self.values))
+        return zeros.falls(np.array(self.values))
 
     @property
     def completely_monotone(self) -> bool:
@@ -524,7 +522,7 @@ class CustomDecay(Decay, frozen=True, tag="custom"):
     @property
     def horizon_free(self) -> bool:
         """Whether g has no zero inside the unit disk; then √g is bounded there."""
-        return unit_disk.zeros_inside(np.array(self.values)) == 0
+        return zeros.zeros_inside(np.array(self.values)) == 0
 
     @property
     def reach(self) -> int:

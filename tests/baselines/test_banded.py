@@ -17,8 +17,7 @@ from hushfade import (
 )
 from hushfade.baselines.banded import banded_inverse_root, banded_root
 from hushfade.baselines.independent_noise import input_noise
-from hushfade.factors import factorization
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from tests.baselines import laws
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each

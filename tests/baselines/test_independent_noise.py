@@ -26,8 +26,7 @@ from hushfade.baselines.independent_noise import (
 )
 from hushfade.baselines.smooth_binary import smooth_binary
 from hushfade.baselines.square_roots import square_root_laplace
-from hushfade.factors import factorization
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from tests.baselines import laws
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each

@@ -27,8 +27,7 @@ from hushfade.baselines.square_roots import (
     normalized_root,
     square_root,
 )
-from hushfade.factors import factorization
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from tests.baselines import laws
 from tests.loops import for_each
 

@@ -23,10 +23,9 @@ from hushfade.baselines.square_roots import (
     square_root,
     square_root_laplace,
 )
-from hushfade.factors import factorization
+from hushfade.factors import factorization, power_series
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import RootTaps
-from hushfade.numerics import power_series
 from tests.baselines import laws
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each

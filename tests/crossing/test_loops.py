@@ -5,18 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import PowerLaw, Unstable, factors
-from hushfade.factors.jumps import jumps_of
-from hushfade.factors.taps import IntegerTaps
-from hushfade.numerics.blocks import BLOCK, PERIOD, period_of
-from hushfade.numerics.ring_buffers import write
+from hushfade.factors.taps import IntegerTaps, jumps_of
+from hushfade.group_sizes import BLOCK, PERIOD, period_of
 from hushfade.private.right_product import product_block, product_row, scaled_block
 from hushfade.public.decayed_sum import Sums, decay_block, decay_row
 from hushfade.public.left_quotient import Quotients, quotient_block, quotient_row
 from hushfade.public.recursion import TOGETHER, grouped, parts_of
+from hushfade.ring_buffers import write
 from tests.decays import ALL_DECAYS
 
-SHORT = IntegerTaps(np.array([5, 3, 3, 0, -2, 1]), 2)
-SINGLE = {"one": IntegerTaps(np.array([1]), 0), "three": IntegerTaps(np.array([3]), 2)}
+SHORT = IntegerTaps.of(np.array([5, 3, 3, 0, -2, 1]), 2)
+SINGLE = {"one": IntegerTaps.of(np.array([1]), 0), "three": IntegerTaps.of(np.array([3]), 2)}
 
 
 class Loop:

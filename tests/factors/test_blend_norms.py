@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from hushfade import Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.factors import blend_norms, factorization
+from hushfade.factors import _blend_norms as blend_norms
+from hushfade.factors import factorization
 
 PARTS = (1 / 24, 0.5, 1.0)
 

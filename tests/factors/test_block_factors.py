@@ -10,8 +10,8 @@ from scipy.linalg import toeplitz
 from hushfade import CustomDecay, Exponential, Mixture, NoDecay, PowerLaw, SlidingWindow
 from hushfade.errors import HushfadeError, InvalidType, InvalidValue
 from hushfade.factors import block_sums
-from hushfade.factors.block_schedule import BlockErrors, BlockSchedule, largest_variance
-from hushfade.numerics.block_levels import level_of
+from hushfade.factors.block_factors import BlockErrors, BlockSchedule, largest_variance
+from hushfade.factors.block_levels import level_of
 
 SCHEDULES = [(1, 2), (1, 5), (2, 6), (2, 7), (3, 11), (3, 20), (4, 70), (2, 100), (5, 3)]
 DECAYS = [

@@ -17,10 +17,9 @@ from hushfade import (
     SlidingWindow,
     Unstable,
 )
-from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
+from hushfade.factors import factorization, power_series
 from hushfade.factors.taps import IntegerTaps
-from hushfade.numerics import power_series
+from hushfade.training.compact_taps import compact
 from tests.decays import ALL_DECAYS
 from tests.stepped_taps import stepped
 
@@ -126,7 +125,7 @@ def test_the_left_factor_of_compact_taps_is_the_quotient(decay):
     pair = compact(decay, horizon=3000)
     quotient = power_series.multiply(decay.weights(3000), power_series.inverse(pair.right(3000)))
     assert_allclose(pair.left(3000), quotient, atol=1e-13)
-    assert pair.memory == pair.taps.state
+    assert pair.memory == pair.taps.memory
 
 
 # Numbers -------------------------------------------------------------------------------------

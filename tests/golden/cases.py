@@ -134,7 +134,7 @@ def horizons() -> Iterator[Case]:
     pairs = {
         "square root": hf.factors.square_root(DAY),
         "given taps": hf.factors.from_right(DAY, np.array([1.0, 0.5, 0.25])),
-        "compact": hf.factors.compact(DAY),
+        "compact": hf.training.compact(DAY),
         "block sums": hf.factors.block_sums(DAY, depth=3, period=64),
     }
     for name, pair in pairs.items():

@@ -28,8 +28,9 @@ from hushfade import (
 )
 from hushfade.audit.observer import private
 from hushfade.crossing.sampling_tables import table
-from hushfade.factors import compact, factorization
+from hushfade.factors import factorization
 from hushfade.planning import plan_file, search_taps
+from hushfade.training import compact
 from tests.decays import ALL_DECAYS
 from tests.noise_laws import ALL_LAWS
 

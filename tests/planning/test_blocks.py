@@ -27,7 +27,7 @@ from hushfade.baselines.independent_noise import input_noise, output_noise
 from hushfade.baselines.smooth_binary import smooth_binary
 from hushfade.errors import Diverges, HushfadeError, InvalidValue
 from hushfade.factors import block_sums
-from hushfade.factors.block_schedule import BlockSchedule
+from hushfade.factors.block_factors import BlockSchedule
 from hushfade.planning.charge import charge_of
 from hushfade.planning.planner import compared_plans
 

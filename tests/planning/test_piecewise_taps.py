@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import NoDecay, SlidingWindow
-from hushfade.factors import factorization, root_series
+from hushfade.factors import factorization
+from hushfade.factors.columns import PART
 from hushfade.planning import piecewise_taps
 from tests.decays import ALL_DECAYS
 from tests.stepped_taps import starts_within
@@ -42,7 +43,7 @@ def brute(r, beyond, end, number, bits):
 @pytest.mark.parametrize("decay", STABLE, ids=repr)
 @pytest.mark.parametrize("share", [1e-2, 1e-3, 1e-5])
 def test_the_pieces_keep_the_distance(decay, share):
-    r = root_series.square_root(decay, N)
+    r = decay.root(N)
     allowed = share * float(r @ r)
     landscape = piecewise_taps.Landscape.of(r, 0.0, allowed)
     bits = landscape.places(allowed / 10)
@@ -54,7 +55,7 @@ def test_the_pieces_keep_the_distance(decay, share):
 @pytest.mark.parametrize("decay", STABLE, ids=repr)
 @pytest.mark.parametrize("tolerance", [0.06, 0.12])
 def test_a_tolerance_takes_more_pieces_for_the_same_distance(decay, tolerance):
-    r, bits = root_series.square_root(decay, N), 20
+    r, bits = decay.root(N), 20
     plain = piecewise_taps.merged(r, starts_within(r, tolerance), bits)
     allowed = distance(r, 0.0, plain, bits) + 1e-9
     found = piecewise_taps.Landscape.of(r, 0.0, allowed).fewest(allowed, bits)
@@ -90,7 +91,7 @@ def test_the_loss_is_about_the_distance(decay):
 
 @pytest.mark.parametrize("decay", STABLE, ids=repr)
 def test_rounding_takes_what_it_was_given(decay):
-    r = root_series.square_root(decay, N)
+    r = decay.root(N)
     allowed = 1e-3 * float(r @ r)
     landscape = piecewise_taps.Landscape.of(r, 0.0, allowed)
     bits = landscape.places(allowed)
@@ -105,7 +106,7 @@ def test_rounding_takes_what_it_was_given(decay):
 def test_counting_takes_as_many_pieces_as_the_continuum_says():
     # J pieces of r err by (Σ |r'|^(2/3))³ / 12 J²
     n = 1 << 15
-    r = root_series.square_root(NoDecay(), n)
+    r = NoDecay().root(n)
     allowed = 1e-3 * float(r @ r)
     expected = math.sqrt(np.sum(np.abs(np.diff(r)) ** (2 / 3)) ** 3 / (12 * allowed))
     found = count(piecewise_taps.Landscape.of(r, 0.0, allowed).fewest(allowed, bits=20))
@@ -113,7 +114,7 @@ def test_counting_takes_as_many_pieces_as_the_continuum_says():
 
 
 def test_a_window_takes_a_few_of_its_lengths():
-    r = root_series.square_root(SlidingWindow(length=64), 1 << 13)
+    r = SlidingWindow(length=64).root(1 << 13)
     allowed = 1e-3 * float(r @ r)
     found = piecewise_taps.Landscape.of(r, 0.0, allowed).fewest(allowed, bits=10)
     assert count(found) < 60
@@ -139,7 +140,7 @@ def test_short_and_constant_columns(r):
 
 
 def test_a_distance_that_cannot_be_kept_is_come_near_to():
-    r = root_series.square_root(NoDecay(), 50)
+    r = NoDecay().root(50)
     landscape = piecewise_taps.Landscape.of(r, 0.5, 1e-3)
     found = landscape.fewest(1e-3, bits=12)  # 0.5 is left out anyway
     assert distance(r, 0.5, found, 12) < 0.5 + 1e-5
@@ -162,3 +163,17 @@ def test_of_equal_choices_the_first_is_taken_whatever_was_rounded():
             noise = 1 + 2.0**-52 * np.random.default_rng(seed).integers(-3, 4, len(r))
             landscape = piecewise_taps.Landscape.of(r * noise, 0.0, allowed)
             assert landscape.fewest(allowed, bits).tolist() == expected.tolist(), seed
+
+
+def test_places_above_a_limit_are_counted_from_the_end():
+    for n in (1, 2, PART - 1, PART, PART + 1, 3 * PART + 17):
+        x = np.random.default_rng(n).normal(size=n)
+        rests = 0.25 + np.cumsum((x * x)[::-1])[::-1]
+        for place in {0, n // 3, n - 1}:
+            limit = float(rests[place]) * (1 - 1e-9)  # only just below the rest at this place
+            assert piecewise_taps._places_above(x, 0.25, limit) == place + 1, (n, place)
+
+
+def test_no_place_is_above_a_large_limit():
+    assert piecewise_taps._places_above(np.ones(5), 1.0, 6.0) == 0
+    assert piecewise_taps._places_above(np.zeros(5), 1.0, 0.5) == 5

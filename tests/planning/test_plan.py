@@ -441,7 +441,7 @@ def test_a_forged_gain_is_refused():
 def test_an_fft_cannot_hide_a_steep_columns_sensitivity():
     from hushfade.factors.taps import IntegerTaps
 
-    taps = IntegerTaps(2 ** np.arange(30, dtype=np.int64), 0)
+    taps = IntegerTaps.of(2 ** np.arange(30, dtype=np.int64), 0)
     n = 100
     gain = 2.0 ** np.maximum(29 - np.arange(n), 0)
     pair = factorization.Factorization(SlidingWindow(length=1), taps, n, gain)

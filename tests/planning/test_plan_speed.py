@@ -7,11 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import hushfade as hf
-from hushfade.factors import factorization, limit_norms, root_series
-from hushfade.factors.block_schedule import BlockErrors, BlockSchedule, largest_variance
+from hushfade.factors import factorization, limit_norms, power_series, root_series
+from hushfade.factors.block_factors import BlockErrors, BlockSchedule, BlockSums, largest_variance
 from hushfade.laws import Huber
-from hushfade.numerics import power_series
-from hushfade.numerics.block_levels import noise_weights
 from hushfade.privacy import loss_distribution, repeated_losses
 from hushfade.privacy.loss_distribution import Losses
 from hushfade.privacy.rounded_losses import Shift
@@ -66,10 +64,7 @@ def test_block_sums_over_a_window_have_the_errors_of_their_weights():
         decay, schedule = hf.SlidingWindow(length=length), BlockSchedule(depth, period)
         errors = BlockErrors(decay, schedule)
         quick = np.concatenate([errors.next(5)[0], errors.next(120)[0]])
-        slow = [
-            np.sum(noise_weights(decay.weights(t), schedule.levels(t), depth) ** 2)
-            for t in range(1, 126)
-        ]
+        slow = [np.sum(BlockSums(decay, schedule).weights_of_noise(t) ** 2) for t in range(1, 126)]
         assert_allclose(quick, slow, err_msg=f"{length}, {schedule}")
         assert largest_variance(decay, schedule, 125, 1000) == max(slow)
 

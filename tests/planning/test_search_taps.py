@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import CustomDecay, Exponential, NoDecay, PowerLaw, SlidingWindow, Unstable
-from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
-from hushfade.numerics import power_series, unit_disk
+from hushfade.factors import factorization, power_series, zeros
+from hushfade.factors.taps import Taps
 from hushfade.planning.search_taps import MAX_LOSS, integer_factors
+from hushfade.training.compact_taps import compact
 from tests.decays import ALL_DECAYS
 
 FREE = [decay for decay in ALL_DECAYS if decay.horizon_free]
@@ -63,10 +63,8 @@ def test_the_loss_is_at_most_a_tenth_of_a_percent(drafts, name):
     assert pair.horizon == exact.horizon
 
 
-class Noisy:
+class Noisy(Taps):
     """Taps whose last digits are others."""
-
-    support = None
 
     def __init__(self, taps, level, seed):
         self._taps, self._level, self._seed = taps, level, seed
@@ -119,7 +117,7 @@ def test_taps_that_run_for_ever_have_no_zero_inside_the_disk(drafts, name):
         taps = pair.right(pair.taps.support)
         # by brute force: the argument of very many samples, which turns slowly
         size = 1 << max(16, 5 + pair.taps.support.bit_length())
-        if not unit_disk.falls(taps):
+        if not zeros.falls(taps):
             values = np.fft.rfft(taps, size)
             steps = np.angle(values[1:] / values[:-1])
             assert np.max(np.abs(steps)) < 0.5

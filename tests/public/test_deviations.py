@@ -2,7 +2,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import Exponential, Guarantee, plan
-from hushfade.numerics.blocks import AHEAD
+from hushfade.group_sizes import AHEAD
 from hushfade.public.deviations import Deviations
 
 MADE = plan(Exponential(half_life=2), Guarantee(epsilon=1, delta=1e-6))

@@ -18,7 +18,7 @@ from hushfade import (
     plan,
 )
 from hushfade.crossing.memory import SINGLE
-from hushfade.numerics.blocks import BLOCK, LONG_BLOCK, PERIOD
+from hushfade.group_sizes import BLOCK, LONG_BLOCK, PERIOD
 from hushfade.stream.partition import Mechanism, Part
 
 ONE = Guarantee(epsilon=1, delta=1e-6)

@@ -25,8 +25,8 @@ from hushfade import (
     UnsafeSeededNoise,
 )
 from hushfade.crossing.sampling_tables import table
+from hushfade.group_sizes import PERIOD as RENEW
 from hushfade.laws import Gaussian
-from hushfade.numerics.blocks import PERIOD as RENEW
 from hushfade.stream import binary_container as container
 from hushfade.stream import saved_state
 from tests.gaussian_plans import plan

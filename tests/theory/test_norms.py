@@ -15,8 +15,7 @@ from hushfade import (
     SlidingWindow,
     theory,
 )
-from hushfade.factors import factorization, limit_norms
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, limit_norms, power_series
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each
 

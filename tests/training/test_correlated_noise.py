@@ -39,8 +39,8 @@ from hushfade import (
 from hushfade.baselines.banded import banded_root
 from hushfade.crossing.sampling_tables import table
 from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
 from hushfade.laws import Gaussian
+from hushfade.training.compact_taps import compact
 from hushfade.training.correlated_noise import CorrelatedNoise
 from tests.decays import ALL_DECAYS
 

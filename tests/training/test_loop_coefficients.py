@@ -9,10 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import Exponential, InvalidValue, NoDecay, SlidingWindow, Unstable
-from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
-from hushfade.factors.exponentials import CompactTaps, Exponentials
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
+from hushfade.training.compact_taps import compact
+from hushfade.training.exponentials import CompactTaps, Exponentials
 from hushfade.training.loop_coefficients import loop_of
 from tests.training.test_correlated_noise import assert_level, start
 

@@ -21,8 +21,9 @@ TRACED = (
 )  # fmt: skip
 # Numerical work, which needs no tracing.
 NUMERICAL = (
-    "hushfade.numerics", "hushfade.factors.root_series", "hushfade.factors.limit_norms",
-    "hushfade.factors.compact_taps", "hushfade.planning.piecewise_taps", "hushfade.laws",
+    "hushfade.factors.power_series", "hushfade.factors.root_series", "hushfade.factors.zeros",
+    "hushfade.factors.limit_norms", "hushfade.factors.fast_division", "hushfade.factors.columns",
+    "hushfade.training.compact_taps", "hushfade.planning.piecewise_taps", "hushfade.laws",
     "hushfade.crossing.exact_probabilities", "hushfade.public.recursion",
 )  # fmt: skip
 

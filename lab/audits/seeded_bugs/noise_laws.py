@@ -65,7 +65,7 @@ def like_gaussian(plan: Plan) -> Law:
 
 def without_first_tap(plan: Plan) -> Law:
     """The noise for all taps but the first."""
-    taps = IntegerTaps(plan.taps.integers[1:], plan.taps.bits)
+    taps = IntegerTaps.of(plan.taps.integers[1:], plan.taps.bits)
     return _huber(plan, plan.guarantee.delta, taps)
 
 

@@ -9,7 +9,7 @@
     rooted(s), squared(y)  the pair of Theorem 13
 
 Sequences of derivatives and of s, y start at order 1.  Results are exact for integers and
-Fractions, and rounded for floats.  `hushfade.numerics.power_series` computes the same a_n in
+Fractions, and rounded for floats.  `hushfade.factors.power_series` computes the same a_n in
 O(n log n) with full accuracy.  This module implements the paper's formulas in order to check them.
 """
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from hushfade import check
 from hushfade.check import Column
 from hushfade.errors import InvalidType, InvalidValue
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 
 Number: TypeAlias = Fraction | float
 """An int or a Fraction, exact; or a float."""

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import PowerLaw
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from lab.paper.theory.families import (
     power_sum,
 )

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 
 from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow
 from hushfade.baselines.independent_noise import input_noise, output_noise
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from hushfade.privacy.guarantee import classical_noise_multiplier, delta_of, mu_of
 from hushfade.theory import gamma2
 from lab.paper.theory.bounds import for_ever, root

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.special import zeta
 
 from hushfade import Exponential, NoDecay, PowerLaw, SlidingWindow
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from hushfade.theory import certificates
 from lab.paper.theory import bell_polynomials as bell
 from lab.paper.theory.bounds import half_weights, root, two_steps

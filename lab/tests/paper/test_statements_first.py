@@ -11,8 +11,7 @@ from hushfade import Exponential, Guarantee, NoDecay, PowerLaw, SlidingWindow
 from hushfade.baselines.binary_tree import binary_tree
 from hushfade.baselines.bolot_exponential import bolot_exponential
 from hushfade.baselines.square_roots import square_root
-from hushfade.factors import factorization
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from lab.paper.theory.bell_polynomials import partial
 from tests.loops import for_each
 from tests.theory import brute

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
+from hushfade.factors import power_series
 from hushfade.factors.block_factors import BlockSums
 from hushfade.laws import Gaussian
-from hushfade.numerics import power_series
 from hushfade.planning.largest_total import sized
 from hushfade.planning.plan import Plan
 from hushfade.public.recursion import grouped

@@ -22,7 +22,7 @@ from hushfade.baselines.mechanism import Mechanism
 from hushfade.check import Column
 from hushfade.decays import Decay
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.numerics import power_series, unit_disk
+from hushfade.factors import power_series, zeros
 
 _MOST = 1 << 31  # steps times bands: the recursion takes a few seconds
 
@@ -53,7 +53,7 @@ def banded_root(decay: Decay, horizon: int, *, bands: int | None = None) -> Mech
 
         # a recursion, because an FFT has errors relative to the largest term of 1/r
         left = np.asarray(lfilter([1.0], a[:b], f))
-        if unit_disk.zeros_inside(a[:b]) != 0:
+        if zeros.zeros_inside(a[:b]) != 0:
             _refuse_growth(left, b)
         return left, np.where(np.arange(len(f)) < b, a, 0.0)
 
@@ -85,7 +85,7 @@ def banded_inverse_root(decay: Decay, horizon: int, *, bands: int | None = None)
         from scipy.signal import lfilter
 
         right = np.asarray(lfilter([1.0], c[:b], np.eye(1, len(f))[0]))
-        if unit_disk.zeros_inside(c[:b]) != 0:
+        if zeros.zeros_inside(c[:b]) != 0:
             _refuse_growth(right, b)
         return np.asarray(lfilter(c[:b], [1.0], f)), right
 

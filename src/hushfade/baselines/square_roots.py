@@ -27,12 +27,11 @@ from hushfade.baselines.independent_noise import (
 from hushfade.baselines.mechanism import Matrices, Mechanism, from_pair
 from hushfade.check import Column
 from hushfade.decays import Decay
-from hushfade.factors import factorization
-from hushfade.factors.compact_taps import compact
-from hushfade.factors.exponentials import CompactTaps
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, power_series
 from hushfade.theory import dense_pair, optimum
 from hushfade.theory.dense_pair import DenseFactorization
+from hushfade.training.compact_taps import compact
+from hushfade.training.exponentials import CompactTaps
 
 _PAPER = "Henzinger, Upadhyay, Upadhyay"
 LONGEST = 8192  # steps of the column-normalized root, whose errors cost O(T² log T)
@@ -149,7 +148,7 @@ def compact_root(decay: Decay, horizon: int) -> Mechanism:
         n,
         name="compact square root",
         source="Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024",
-        memory=pair.taps.state + cost.memory,
+        memory=pair.taps.memory + cost.memory,
         work=3.0 * len(pair.taps.fading) + 3.0 * len(pair.taps.comb) + cost.work + 1.0,
     )
 

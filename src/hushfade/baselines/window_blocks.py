@@ -19,8 +19,7 @@ from hushfade import check
 from hushfade.baselines.mechanism import Matrices, Mechanism, of_kind
 from hushfade.check import Column
 from hushfade.decays import Decay, NoDecay, SlidingWindow
-from hushfade.factors import factorization
-from hushfade.numerics import fft_products
+from hushfade.factors import factorization, power_series
 
 
 def window_blocks(decay: Decay, horizon: int) -> Mechanism:
@@ -71,5 +70,5 @@ def block_rows(w: int) -> tuple[Column, Column, Column]:
     """r, ‖ℓ_j‖² and ‖ℓ_j‖² + ‖ℓ_w - ℓ_j‖² for the rows ℓ_1, ..., ℓ_w of counting's root."""
     r = factorization.square_root(NoDecay()).right(w)
     energy = np.cumsum(r * r)
-    overlap = fft_products.plain_product(r[::-1], r, slice(0, w))  # Σ_m r_m r_{m+w-j}
+    overlap = power_series.plain_product(r[::-1], r, slice(0, w))  # Σ_m r_m r_{m+w-j}
     return r, energy, np.asarray(energy[-1] + 2.0 * (energy - overlap))

@@ -14,7 +14,7 @@ import numpy as np
 
 from hushfade.check import Column, Signed
 from hushfade.factors.factorization import IntegerFactorization
-from hushfade.numerics.blocks import BLOCK
+from hushfade.group_sizes import BLOCK
 from hushfade.public.loop_constants import constants, levels, lookback
 from hushfade.public.recursion import grouped
 

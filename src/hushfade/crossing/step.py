@@ -54,10 +54,9 @@ from hushfade.crossing.memory import (
     WINDOW_WEIGHTS,
     WINDOWS,
 )
-from hushfade.factors.jumps import Jumps
-from hushfade.numerics.block_levels import level_of
-from hushfade.numerics.blocks import BLOCK, LONG_BLOCK
-from hushfade.numerics.ring_buffers import write
+from hushfade.factors.block_levels import level_of
+from hushfade.factors.taps import Jumps
+from hushfade.group_sizes import BLOCK, LONG_BLOCK
 from hushfade.private.block_totals import add_block, add_block_row, add_blocks
 from hushfade.private.right_product import product_block, product_row, scaled_block
 from hushfade.public.block_differences import (
@@ -70,6 +69,7 @@ from hushfade.public.decayed_sum import Sums, decay_block, decay_row, fade
 from hushfade.public.left_product import Left
 from hushfade.public.left_quotient import Quotients, level, quotient_block, quotient_row
 from hushfade.public.recursion import TOGETHER, Parts
+from hushfade.ring_buffers import write
 
 WIDE, NARROW = 1024, 256  # lanes at a time: for one step; for many, so that the past is cached
 

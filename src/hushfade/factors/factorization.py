@@ -25,13 +25,11 @@ import numpy as np
 from hushfade import check, decays
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import InvalidType, InvalidValue, Unstable
-from hushfade.factors import integer_sensitivity
+from hushfade.factors import power_series, zeros
 from hushfade.factors import sensitivity as participation
+from hushfade.factors.columns import sum_of_squares
 from hushfade.factors.counting_parameters import EXPECTED, expected_taps
-from hushfade.factors.exponentials import CompactTaps
-from hushfade.factors.left_series import left_series, squared_left
 from hushfade.factors.sensitivity import Sensitivity
-from hushfade.factors.stability import check_stable
 from hushfade.factors.taps import (
     BlendedTaps,
     CountingTaps,
@@ -40,7 +38,6 @@ from hushfade.factors.taps import (
     RootTaps,
     Taps,
 )
-from hushfade.numerics import fft_products
 
 if TYPE_CHECKING:
     from hushfade.decays import Decay
@@ -50,28 +47,27 @@ LONGEST = 1 << 20  # the most taps that `rounded` keeps without a horizon
 
 
 @dataclass(frozen=True, eq=False)
-class _Factors:
-    decay: Decay
-    taps: Taps
-    horizon: int | None
-    gain: Column | None
-
-
-class Factorization(_Factors):
+class Factorization:
     """R = diag(gain) Toeplitz(right), L = Toeplitz(left) diag(1/gain), L R = M.
 
     `horizon` is the number of steps, or None if there is no limit.  `gain` None means all ones.
     """
 
-    def __init__(
-        self, decay: Decay, taps: Taps, horizon: int | None = None, gain: Column | None = None
-    ) -> None:
-        if gain is not None:
-            gain = check.coefficients(gain=gain)
-            if not (float(np.min(gain)) > 0 and len(gain) == horizon):
+    decay: Decay
+    taps: Taps
+    horizon: int | None = None
+    gain: Column | None = None
+
+    def __post_init__(self) -> None:
+        decays.checked_decay(self.decay)
+        if self.horizon is not None:
+            check.settle(self, horizon=check.count(horizon=self.horizon))
+        if self.gain is not None:
+            gain = check.coefficients(gain=self.gain)
+            if not (float(np.min(gain)) > 0 and len(gain) == self.horizon):
                 raise InvalidValue("gain must be > 0 at each step of the horizon")
             gain.flags.writeable = False
-        super().__init__(decay, taps, horizon, gain)
+            check.settle(self, gain=gain)
 
     def right(self, n: int) -> Column:
         """r_0, ..., r_{n-1}."""
@@ -79,7 +75,7 @@ class Factorization(_Factors):
 
     def left(self, n: int) -> Column:
         """l_0, ..., l_{n-1} with l = g/r."""
-        return left_series(self, self._steps(n))
+        return _left(self, self._steps(n))
 
     def errors(self, n: int) -> Column:
         """‖L_t‖ for t = 0, ..., n-1: the standard deviations of the error for unit noise.
@@ -89,13 +85,13 @@ class Factorization(_Factors):
         square = self.left(n) ** 2
         if self.gain is None:
             return np.sqrt(np.cumsum(square))
-        sums = fft_products.plain_product(square, 1.0 / self.gain[:n] ** 2, slice(0, n))
+        sums = power_series.plain_product(square, 1.0 / self.gain[:n] ** 2, slice(0, n))
         return np.sqrt(np.maximum(sums, 0.0))
 
     def largest_error(self, n: int) -> float:
         """The largest of the first n errors; without a gain, the last one."""
         if self.gain is None:
-            return math.sqrt(squared_left(self, self._steps(n)))
+            return math.sqrt(_squared_left(self, self._steps(n)))
         return float(np.max(self.errors(n)))
 
     def sensitivity(
@@ -156,17 +152,15 @@ class Factorization(_Factors):
 
         The values are past step totals, or for compact taps their sums.
         """
-        if isinstance(self.taps, CompactTaps):
-            return self.taps.state
-        return self.taps.support if self.taps.support is not None else self.horizon
+        return self.horizon if self.taps.memory is None else self.taps.memory
 
     def matrices(self, n: int) -> tuple[Matrix, Matrix]:
         """L and R as dense n × n matrices, for checks."""
         from scipy.linalg import toeplitz
 
-        zeros = np.zeros(n)
+        above = np.zeros(n)
         gain = np.ones(n) if self.gain is None else self.gain[:n]
-        left, right = toeplitz(self.left(n), zeros), toeplitz(self.right(n), zeros)
+        left, right = toeplitz(self.left(n), above), toeplitz(self.right(n), above)
         return left / gain[None, :], gain[:, None] * right
 
     def rounded(self, bits: int, *, longest: int = LONGEST) -> IntegerFactorization:
@@ -185,9 +179,7 @@ class Factorization(_Factors):
         A gain is rounded, too: to 10 binary places, or more if it is small, but at most `bits`.
         Raises Unstable if r̃ has a zero inside the unit disk.
         """
-        inner = np.flatnonzero(integers[1:] != integers[:-1]) + 1
-        ends = np.concatenate([[0], inner, [len(integers)]])
-        return self.with_pieces(ends, integers[ends[:-1]], bits)
+        return self.with_pieces(np.arange(len(integers) + 1), integers, bits)
 
     def with_pieces(self, ends: Signed, values: Column, bits: int) -> IntegerFactorization:
         """The pair as in `with_integers`, for integers with these constant pieces.
@@ -202,7 +194,7 @@ class Factorization(_Factors):
             gain = np.ldexp(np.rint(np.ldexp(gain, places)), -places)
         taps = IntegerTaps.merging(ends, values.astype(np.int64), bits)
         pair = IntegerFactorization(self.decay, taps, self.horizon, gain)
-        check_stable(pair)
+        _check_stable(pair)
         return pair
 
     def _lasting(self, bits: int, longest: int) -> Column:
@@ -228,16 +220,11 @@ class IntegerFactorization(Factorization):
 
     taps: IntegerTaps
 
-    def __init__(
-        self,
-        decay: Decay,
-        taps: IntegerTaps,
-        horizon: int | None = None,
-        gain: Column | None = None,
-    ) -> None:
-        super().__init__(decay, taps, horizon, gain)
-        if self.gain is not None and np.any(np.ldexp(self.gain, taps.bits) % 1.0 != 0.0):
-            raise InvalidValue(f"gain must have at most the taps' {taps.bits} binary places")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        bits = self.taps.bits
+        if self.gain is not None and np.any(np.ldexp(self.gain, bits) % 1.0 != 0.0):
+            raise InvalidValue(f"gain must have at most the taps' {bits} binary places")
 
     @property
     def places(self) -> int:
@@ -271,16 +258,14 @@ def square_root(decay: Decay, horizon: int | None = None) -> Factorization:
     >>> pair.right(3), round(pair.sensitivity().value ** 2, 6)
     (array([1.     , 0.25   , 0.09375]), 1.073182)
     """
-    return Factorization(decays.checked_decay(decay), RootTaps(decay), _horizon(horizon))
+    return Factorization(decay, RootTaps(decay), horizon)
 
 
 def blend(decay: Decay, c: float, horizon: int | None = None) -> Factorization:
     """The pair r = 1 + c (√g - 1): noise on the inputs for c = 0, the square root for c = 1."""
     if not 0 < check.real(c=c) <= 1:
         raise InvalidValue("must be in (0, 1]", argument="c", got=repr(c))
-    return Factorization(
-        decays.checked_decay(decay), BlendedTaps(decay, float(c)), _horizon(horizon)
-    )
+    return Factorization(decay, BlendedTaps(decay, float(c)), horizon)
 
 
 def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Factorization:
@@ -289,8 +274,8 @@ def from_right(decay: Decay, right: Column, horizon: int | None = None) -> Facto
     Raises Unstable if `right` has a zero inside the unit disk, because left would then grow
     geometrically.
     """
-    pair = Factorization(decays.checked_decay(decay), ListedTaps(right), _horizon(horizon))
-    check_stable(pair)
+    pair = Factorization(decay, ListedTaps(right), horizon)
+    _check_stable(pair)
     return pair
 
 
@@ -357,12 +342,69 @@ def unbounded_counting(
     return Factorization(decays.NoDecay(), expected_taps(EXPECTED if expect is None else expect))
 
 
-def _horizon(horizon: int | None) -> int | None:
-    return None if horizon is None else check.count(horizon=horizon)
+@lru_cache(maxsize=16)
+def _left(pair: Factorization, n: int) -> Column:
+    left = pair.taps.left(pair.decay, n)
+    left.flags.writeable = False
+    return left
+
+
+@lru_cache(maxsize=16)
+def _squared_left(pair: Factorization, n: int) -> float:
+    """Σ_{k<n} l_k²."""
+    total = pair.taps.squared_left(pair.decay, n)
+    return sum_of_squares(_left(pair, n)) if total is None else total
 
 
 @lru_cache(maxsize=8)
 def _squared_sensitivity(pair: IntegerFactorization, k: int, b: int) -> int:
-    return integer_sensitivity.squared(
+    return participation.squared(
         pair.taps, gain=pair.integer_gain, steps=pair.horizon, participations=k, separation=b
     )
+
+
+# Whether the left factor stays bounded: where right has zeros ----------------------------------
+
+
+def _check_stable(pair: Factorization) -> None:
+    """Raise Unstable if the left factor grows geometrically.
+
+    It never grows if right has no zero inside the disk.  Zeros on the circle are accepted if left
+    ends (with a window's own weights as right, left = 1).  Zeros inside are accepted if left does
+    not grow within the horizon.  A zero inside that g shares is rejected, too, because it does not
+    cancel in floating point.
+    """
+    if _zeros_inside(pair) == 0:
+        return
+    support = pair.taps.support
+    assert support is not None
+    n = pair.horizon or 4 * support + 1024
+    try:
+        left = np.abs(_left(pair, n))
+    except InvalidValue:  # beyond float64 within the first n steps
+        left = np.array([0.0, np.inf])
+    early, late = float(np.max(left[: len(left) // 2])), float(np.max(left[len(left) // 2 :]))
+    if not late <= (1e-9 if pair.horizon is None else 4.0) * early:
+        raise Unstable(
+            "right must have no zero inside the unit disk, because its left factor would grow "
+            "without bound: use more bits, or a horizon within which it does not grow"
+        )
+
+
+def _zeros_inside(pair: Factorization) -> int | None:
+    """The number of zeros of right inside the disk; None where one is too near the circle."""
+    taps = pair.taps
+    if isinstance(taps, IntegerTaps):
+        if zeros.falls(taps.values):
+            return 0
+        count = zeros.zeros_inside_pieces(taps.jumps, taps.values, _period(pair.decay))
+        if count is not None:
+            return count
+    assert taps.support is not None
+    return zeros.zeros_inside(taps.first(taps.support))
+
+
+def _period(decay: Decay) -> int | None:
+    """The lag with which the jumps of right nearly repeat, if there is one: the longest window."""
+    longest = max(part.window or 0 for _, part in decay.terms)
+    return longest if longest > 2 else None

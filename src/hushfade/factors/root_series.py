@@ -1,4 +1,4 @@
-"""Coefficients of right factors, by closed forms if there are any, otherwise by `power_series`.
+"""Closed forms: the coefficients of right factors, and the sums that define power laws.
 
     counting       √(1/(1-x)):          a_n = C(2n, n) / 4^n
     exponential    √(1/(1 - x/α)):      α^-n a_n
@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from decimal import Decimal, localcontext
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hushfade import check
 from hushfade.check import Column, ComplexColumn
-from hushfade.numerics import power_series
-from hushfade.numerics.cached_columns import parts
+from hushfade.errors import InvalidValue
+from hushfade.factors import power_series
+from hushfade.factors.columns import parts
 
 if TYPE_CHECKING:
     from hushfade.decays import Decay
@@ -32,6 +35,9 @@ NEAR = 1024  # smaller lags come from the series
 _STEP = 0.25  # the step of the trapezoidal rule in ln s, whose error is e^(-π²/step)
 _PERIODS = 4096  # up to this many periods of a window, the closed form is about as fast
 STEEPEST = 0.9  # the largest power; from 1 on, the expansion of Li_c has logarithms
+_OCTAVE = 32  # parts of an octave
+_LN2 = 0.6931471805599453
+_SERIES = (1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1.0)  # series of (e^t - 1) / t, last term first
 
 
 @lru_cache(maxsize=4)
@@ -172,3 +178,103 @@ def with_far(
     far = column[NEAR:].reshape(width, width)
     np.matmul(coarse, np.exp(-np.outer(s, np.arange(width))), out=far)
     return column[:n]
+
+
+def power_sum(power: float, steps: int, tolerance: float = 1e-9) -> tuple[Column, Column]:
+    """Weights w and rates s with Σ_j w_j e^(-(k+1) s_j) = (k+1)^-power for all k < steps.
+
+    The trapezoidal rule in u = ln s is applied to (k+1)^-c = Γ(c)⁻¹ ∫ s^c e^-(k+1)s du.  The step h
+    has a relative error of 2 |Γ(c + 2πi/h)| / Γ(c), and the upper end one of Γ(c, s)/Γ(c).  The
+    geometric rest below becomes one term with the same sum and mean rate.  Each error uses a fourth
+    of the tolerance.
+
+    >>> weights, rates = power_sum(1, 1000)
+    >>> len(rates), round(float(weights @ np.exp(-4 * rates)), 8)
+    (45, 0.25)
+    """
+    from scipy.special import gammainccinv, loggamma
+
+    c, steps = check.positive(power=power), check.count(steps=steps)
+    tolerance = check.positive(tolerance=tolerance)
+    if not c <= 500:
+        raise InvalidValue("must be <= 500", argument="power", got=repr(c))
+    if not 1e-13 <= tolerance <= 1e-2:
+        raise InvalidValue("tolerance must be in [1e-13, 0.01]", got=repr(tolerance))
+    part, scale, h = math.log(tolerance / 4), math.lgamma(c), 1.0
+    while math.log(2.0) + loggamma(c + 2j * math.pi / h).real - scale > part:
+        h *= 0.98
+    top = math.log(gammainccinv(c, tolerance / 4))
+    # below, e^-x is replaced by 1 - x, with an error of at most x²/2, summed at the last lag
+    bottom = (part + scale + math.log(-2.0 * math.expm1(-(c + 2.0) * h) / h)) / (c + 2.0)
+    u = np.arange(top, min(bottom - math.log(steps), top) - h, -h)
+    weights, rates = h * np.exp(c * u - scale), np.exp(u)
+    weights[-1] /= -math.expm1(-h * c)
+    rates[-1] *= math.expm1(-h * c) / math.expm1(-h * (c + 1.0))
+    return weights, rates
+
+
+def polylogarithm_over_x(c: float, theta: Column) -> ComplexColumn:
+    """Li_c(x)/x = Σ (k+1)^-c x^k at x = e^iθ, for c > 0 and angles in (0, π].
+
+    The trapezoidal rule in u = log s gives Li_c(x)/x = Γ(c)⁻¹ ∫ s^{c-1} e^-s / (1 - x e^-s) ds.
+    The nearest poles are at Im u = ±π/2, so a step h has an error of about |Γ(c + 2πi/h)| / Γ(c),
+    which is below 1e-16 for the steps used here.  For c ≥ 8 the series is summed term by term.
+    Below s_0 = 1e-20 θ the integrand is an exponential of u, and has a closed sum.
+
+    >>> at_minus_one = polylogarithm_over_x(1.0, np.array([np.pi]))  # 1 - 1/2 + 1/3 - ... = ln 2
+    >>> print(f"{at_minus_one[0].real:.12f}")
+    0.693147180560
+    """
+    if c >= 8.0:
+        terms = np.arange(1.0, 2.0 + 10.0 ** (18.0 / c))
+        return np.asarray(np.exp(1j * theta[:, None] * (terms - 1.0)) @ terms**-c)
+    step = 0.2 if c <= 4.0 else 0.15
+    low, high = math.log(float(np.min(theta))) - 46.0, math.log(50.0 + 8.0 * c)
+    u = np.arange(high, low, -step)
+    out = np.zeros(len(theta), dtype=np.complex128)
+    for part in np.array_split(u, 1 + len(u) // 256):
+        density = np.exp(c * part - np.exp(part) - math.lgamma(c))
+        out += density @ (-1.0 / np.expm1(1j * theta[None, :] - np.exp(part)[:, None]))
+    rest = math.exp(c * float(u[-1]) - math.lgamma(c)) / math.expm1(c * step)
+    return np.asarray(step * (out - rest / np.expm1(1j * theta)))
+
+
+def exp2(x: Column) -> Column:
+    """2^x for -1 ≤ x ≤ 0, with an error below 0.6 units in the last place.
+
+    It has the same bits on every machine.  numpy has variants of exp2 for different processors, and
+    their last bits differ.  This function uses only additions and multiplications of whole columns,
+    whose results IEEE 754 defines.
+
+    2^x = 2^(i/32) e^t with the nearest i and |t| ≤ ln 2 / 64; six terms of the series give e^t.
+
+    >>> exp2(np.array([-1.0, -0.5])).tolist()
+    [0.5, 0.7071067811865476]
+    """
+    high, low = _powers()
+    t = -_OCTAVE * x
+    nearest = np.rint(t)
+    t -= nearest
+    t *= -_LN2 / _OCTAVE
+    series = np.full(len(x), _SERIES[0])
+    for coefficient in _SERIES[1:]:
+        series *= t
+        series += coefficient
+    series *= t
+    place = nearest.astype(np.intp)
+    base = high[place]
+    series *= base
+    series += low[place]
+    series += base
+    return series
+
+
+@cache
+def _powers() -> tuple[Column, Column]:
+    """2^(-i/32) for i ≤ 32, each as the sum of two float64."""
+    with localcontext() as context:
+        context.prec = 40
+        exact = [Decimal(2) ** (Decimal(-i) / _OCTAVE) for i in range(_OCTAVE + 1)]
+        high = [float(value) for value in exact]
+        low = [float(value - Decimal(h)) for value, h in zip(exact, high, strict=True)]
+    return np.array(high), np.array(low)

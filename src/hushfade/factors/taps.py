@@ -5,6 +5,7 @@ BlendedTaps    r = 1 + c (√g - 1): between noise on the inputs and the paper's
 CountingTaps   r = (1-x)^-½ ℓ^-β, ℓ = 1 + c ln(1/(1-x)): counting without a horizon
 ListedTaps     r as listed, then zeros
 IntegerTaps    r = integers / 2^bits, then zeros, for a private half in integers
+Jumps          the pieces of integer taps, as the compiled loops read them
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from hushfade import check
 from hushfade.check import Column, Signed
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.factors import limit_norms, root_series
+from hushfade.factors import _blend_norms, limit_norms, power_series, root_series
+from hushfade.factors.columns import fitted
+from hushfade.factors.fast_division import quotient, stepped_quotient
+from hushfade.group_sizes import BLOCK
 
 if TYPE_CHECKING:
     from hushfade.decays import Decay
@@ -31,26 +35,46 @@ _LARGEST_ROOT = 1e150  # the largest coefficient of √g, so that sums of square
 LARGEST = 1 << 53  # the largest integer tap: it fits float64, and differences fit int64
 
 
-class Taps(Protocol):
-    """A right series r(x)."""
+class Taps:
+    """A right series r(x), and what depends on its form."""
 
     @property
     def support(self) -> int | None:
         """The number of taps up to the last one that is not 0; None if they never end."""
+        return None
+
+    @property
+    def memory(self) -> int | None:
+        """The number of values that a sum with these taps needs; None if it needs all."""
+        return self.support
 
     def first(self, n: int) -> Column:
         """r_0, ..., r_{n-1}."""
+        raise NotImplementedError
 
     def energy(self) -> float:
         """Σ r_n² over all n, or an upper bound on it; raises Diverges if it is infinite."""
+        raise NotImplementedError
+
+    def left(self, decay: Decay, n: int) -> Column:
+        """l_0, ..., l_{n-1} of l = g/r, by the fastest formula for these taps."""
+        inverse = power_series.inverse(self.first(n))
+        return power_series.multiply(root_series.weights_of(decay, n), inverse)
+
+    def squared_left(self, decay: Decay, n: int) -> float | None:
+        """Σ_{k<n} l_k² by a closed form; None if there is none."""
+        return None
+
+    def scaled(self) -> Taps:
+        """The taps in the scale in which a plan rounds them: the scale of a pair is arbitrary."""
+        return self
 
 
 @dataclass(frozen=True)
-class RootTaps:
+class RootTaps(Taps):
     """r = √g: (r * r)_n = f_n."""
 
     decay: Decay
-    support = None
 
     def first(self, n: int) -> Column:
         return _root(self.decay, n)
@@ -59,14 +83,16 @@ class RootTaps:
         found = limit_norms.energy(self.decay)
         return found.value + found.error
 
+    def left(self, decay: Decay, n: int) -> Column:
+        return self.first(n)
+
 
 @dataclass(frozen=True)
-class BlendedTaps:
+class BlendedTaps(Taps):
     """r = 1 + c (√(g/g_0) - 1) with 0 < c ≤ 1."""
 
     decay: Decay
     c: float
-    support = None
 
     def first(self, n: int) -> Column:
         return blended(_root(self.decay, n), self.c)
@@ -75,6 +101,14 @@ class BlendedTaps:
         """1 + c² Σ_{n≥1} (a_n / a_0)²."""
         first = float(_root(self.decay, 1)[0])
         return 1.0 + self.c**2 * (RootTaps(self.decay).energy() / first**2 - 1.0)
+
+    def left(self, decay: Decay, n: int) -> Column:
+        if decay.rate is None:
+            return quotient(root_series.weights_of(decay, n), self.first(n))
+        return root_series.blended_left(self.c, n) * root_series.weights_of(decay, n)
+
+    def squared_left(self, decay: Decay, n: int) -> float | None:
+        return _blend_norms.squared_left(decay, self.c, n)
 
 
 def blended(root: Column, c: float) -> Column:
@@ -89,7 +123,7 @@ def blended(root: Column, c: float) -> Column:
 
 
 @dataclass(frozen=True)
-class CountingTaps:
+class CountingTaps(Taps):
     """r = (1-x)^-½ ℓ(x)^-β with ℓ = 1 + c ln(1/(1-x)), 0 < c ≤ 1 and β > ½.
 
     With a `support`, the taps are 0 from this lag on.  r_n falls like n^-½ (ln n)^-β, so Σ r_n²
@@ -114,7 +148,7 @@ class CountingTaps:
     def first(self, n: int) -> Column:
         if self.support is None or n <= self.support:
             return _counting(self.c, self.beta, n)
-        return _fitted(_counting(self.c, self.beta, self.support), n)
+        return fitted(_counting(self.c, self.beta, self.support), n)
 
     def energy(self) -> float:
         """Σ r_n² up to the support; without a support, an upper bound that is tight to 1e-6.
@@ -140,68 +174,80 @@ class CountingTaps:
         tail = depth ** (1 - 2 * beta) / (c * (2 * beta - 1))
         return float((body + tail) / math.pi * (1 + 1e-12))
 
+    def left(self, decay: Decay, n: int) -> Column:
+        if self.support is None or n <= self.support:
+            return root_series.counting(self.c, -self.beta, n)
+        return quotient(root_series.weights_of(decay, n), self.first(n))
+
 
 @dataclass(frozen=True, eq=False)
-class _Listed:
-    values: Column
-
-
-class ListedTaps(_Listed):
+class ListedTaps(Taps):
     """r as listed, then zeros."""
 
-    def __init__(self, values: Column) -> None:
-        column = check.coefficients(right=values)
+    values: Column
+
+    def __post_init__(self) -> None:
+        column = check.coefficients(right=self.values)
         if not column[0] != 0:
             raise InvalidValue("must start with a tap != 0", argument="right", got=column[0])
-        super().__init__(_sealed(column[: _support(column)]))
+        support = int(np.flatnonzero(column)[-1]) + 1
+        check.settle(self, values=_sealed(column[:support]))
 
     @property
     def support(self) -> int:
         return len(self.values)
 
     def first(self, n: int) -> Column:
-        return _fitted(self.values, n)
+        return fitted(self.values, n)
 
     def energy(self) -> float:
         return float(np.sum(self.values**2))
 
+    def left(self, decay: Decay, n: int) -> Column:
+        if self.support == 1:
+            return _divided(root_series.weights_of(decay, n), float(self.values[0]))
+        return super().left(decay, n)
+
+    def scaled(self) -> ListedTaps:
+        """The taps with r_0 = 1, which gives the finest grid of noisy values."""
+        return ListedTaps(self.values / self.values[0])
+
 
 @dataclass(frozen=True, eq=False)
-class _Pieces:
-    jumps: Signed
-    values: Signed
-    bits: int
-
-
-class IntegerTaps(_Pieces):
+class IntegerTaps(Taps):
     """r_n = integers_n / 2^bits, then zeros, so that R x is exact in integers.
 
     The object stores the constant pieces: their `values`, and the lags `jumps` at which they begin,
     with the end of the support last.  The integers themselves are computed on first use.
+
+    >>> IntegerTaps(np.array([0, 1, 4]), np.array([8, 5]), bits=3).integers
+    array([8, 5, 5, 5])
     """
 
-    def __init__(self, integers: Signed, bits: int) -> None:
-        column = np.array(integers, dtype=np.int64)
-        column = _sealed(column[: _support(column) if column.any() else 1])
-        inner = np.flatnonzero(column[1:] != column[:-1]) + 1
-        jumps = np.concatenate([[0], inner, [len(column)]]).astype(np.int64)
-        self._keep(jumps, column[jumps[:-1]], bits)
-        self.__dict__["integers"] = column  # a cached property whose value is already known
+    jumps: Signed
+    values: Signed
+    bits: int
 
-    @classmethod
-    def of_pieces(cls, jumps: Signed, values: Signed, bits: int) -> IntegerTaps:
-        """The taps with these constant pieces, in the form of `jumps` and `values`.
-
-        >>> IntegerTaps.of_pieces(np.array([0, 1, 4]), np.array([8, 5]), bits=3).integers
-        array([8, 5, 5, 5])
-        """
+    def __post_init__(self) -> None:
+        jumps, values = self.jumps, self.values
+        bits = check.count(bits=self.bits, least=0, most=40)
         if not (len(jumps) == len(values) + 1 > 1 and jumps[0] == 0 and np.all(np.diff(jumps) > 0)):
             raise InvalidValue("jumps must rise from 0, and have one more entry than values")
+        if not values[0] > 0:
+            raise InvalidValue(
+                "must leave the first tap > 0", argument="bits", got=f"bits = {bits}"
+            )
         if np.any(values[1:] == values[:-1]) or values[-1] == 0:
             raise InvalidValue("values must change at each jump")
-        taps = cls.__new__(cls)
-        taps._keep(jumps, values, bits)
-        return taps
+        if not -LARGEST <= int(np.min(values)) <= int(np.max(values)) <= LARGEST:
+            raise InvalidValue("must be at most 2^53 in size", argument="integers")
+        check.settle(self, jumps=_sealed(jumps), values=_sealed(values), bits=bits)
+
+    @classmethod
+    def of(cls, integers: Signed, bits: int) -> IntegerTaps:
+        """The taps integers_n / 2^bits."""
+        column = np.asarray(integers, dtype=np.int64)
+        return cls.merging(np.arange(len(column) + 1), column, bits)
 
     @classmethod
     def merging(cls, ends: Signed, values: Signed, bits: int) -> IntegerTaps:
@@ -210,22 +256,9 @@ class IntegerTaps(_Pieces):
         >>> IntegerTaps.merging(np.array([0, 1, 2, 4, 5]), np.array([8, 5, 5, 0]), bits=3).pieces
         ([8, 5], [1, 3])
         """
-        after = np.append(values[1:], 0)
-        last = values != after  # the last pieces before a change
-        last[0] |= not last.any()  # all taps are 0, which `_keep` rejects
-        taps = cls.__new__(cls)
-        taps._keep(np.append(0, ends[1:][last]), values[last], bits)
-        return taps
-
-    def _keep(self, jumps: Signed, values: Signed, bits: int) -> None:
-        bits = check.count(bits=bits, least=0, most=40)
-        if not values[0] > 0:
-            raise InvalidValue(
-                "must leave the first tap > 0", argument="bits", got=f"bits = {bits}"
-            )
-        if not -LARGEST <= int(np.min(values)) <= int(np.max(values)) <= LARGEST:
-            raise InvalidValue("must be at most 2^53 in size", argument="integers")
-        super().__init__(_sealed(jumps), _sealed(values), bits)
+        last = values != np.append(values[1:], 0)  # the last pieces before a change
+        last[0] |= not last.any()  # all taps are 0, which the constructor rejects
+        return cls(np.append(0, ends[1:][last]), values[last], bits)
 
     @property
     def support(self) -> int:
@@ -240,7 +273,7 @@ class IntegerTaps(_Pieces):
     def pieces(self) -> tuple[list[int], list[int]]:
         """The values of the constant pieces, and their lengths.
 
-        >>> IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3).pieces
+        >>> IntegerTaps.of(np.array([8, 5, 5, 5, 2]), bits=3).pieces
         ([8, 5, 2], [1, 3, 1])
         """
         return self.values.tolist(), np.diff(self.jumps).tolist()
@@ -251,7 +284,7 @@ class IntegerTaps(_Pieces):
 
         v_t = v_{t-1} + Σ_jumps (r_n - r_{n-1}) x_{t-n}: one addition per jump and step.
 
-        >>> taps = IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3)
+        >>> taps = IntegerTaps.of(np.array([8, 5, 5, 5, 2]), bits=3)
         >>> taps.jumps, taps.heights
         (array([0, 1, 4, 5]), array([ 8, -3, -3, -2]))
         """
@@ -259,7 +292,7 @@ class IntegerTaps(_Pieces):
 
     def first(self, n: int) -> Column:
         lengths = np.diff(np.minimum(self.jumps, n))
-        return _fitted(np.repeat(np.ldexp(self.values.astype(np.float64), -self.bits), lengths), n)
+        return fitted(np.repeat(np.ldexp(self.values.astype(np.float64), -self.bits), lengths), n)
 
     def energy(self) -> float:
         """Σ r_n², computed exactly as the sum of squared integers over 4^bits."""
@@ -268,7 +301,7 @@ class IntegerTaps(_Pieces):
     def sum_of_squares(self, steps: int | None = None) -> int:
         """The exact Σ integers_n², over n < steps if given.  Cost: one product per piece.
 
-        >>> IntegerTaps(np.array([8, 5, 5, 5, 2]), bits=3).sum_of_squares(3)
+        >>> IntegerTaps.of(np.array([8, 5, 5, 5, 2]), bits=3).sum_of_squares(3)
         114
         """
         total, left = 0, self.support if steps is None else steps
@@ -276,6 +309,44 @@ class IntegerTaps(_Pieces):
             total += value * value * max(0, min(length, left))
             left -= length
         return total
+
+    def left(self, decay: Decay, n: int) -> Column:
+        weights = root_series.weights_of(decay, n)
+        if self.support == 1:
+            return _divided(weights, float(self.first(1)[0]))
+        heights = np.ldexp(self.heights.astype(np.float64), -self.bits)
+        return stepped_quotient(weights, self.jumps, heights)
+
+
+class Jumps(NamedTuple):
+    """Integer taps as the loops of both halves read them: (1 - x) r̃(x) = Σ_j D_j x^(n_j).
+
+    The private half multiplies by r̃, and the public half divides by it.  Each costs one
+    multiply-add per jump and step.  A single tap needs neither: it only scales the current value.
+    """
+
+    lags: Signed  # they fall, so that the nearest is added last
+    rises: Signed  # D_j
+    heights: Column  # D_j as floats
+    levels: Column  # the value of r̃ from this lag on
+    near: Column  # D at lags 1, ..., BLOCK; 0 if there is no jump
+    single: int  # the only tap r̃_0, or 0 if there are more
+
+
+def jumps_of(taps: IntegerTaps, horizon: int | None = None) -> Jumps:
+    """The jumps of the taps, except those that a stream of this horizon never reaches."""
+    kept = taps.jumps < (horizon or np.iinfo(np.int64).max)
+    lags, rises = taps.jumps[kept], taps.heights[kept]
+    near = np.zeros(BLOCK + 1)
+    near[lags[lags <= BLOCK]] = rises[lags <= BLOCK]
+    levels = np.cumsum(rises)[::-1].astype(np.float64)
+    falling = lags[::-1].copy(), rises[::-1].copy(), rises[::-1].astype(np.float64)
+    single = int(taps.integers[0]) if taps.support == 1 else 0
+    return Jumps(*falling, levels, near[1:].copy(), single)
+
+
+def _divided(weights: Column, first: float) -> Column:
+    return weights if first == 1.0 else np.asarray(weights / first)
 
 
 def _root(decay: Decay, n: int) -> Column:
@@ -314,17 +385,6 @@ def _series(decay: Decay, n: int) -> Column:
 @lru_cache(maxsize=16)
 def _counting(c: float, beta: float, n: int) -> Column:
     return _sealed(root_series.counting(c, beta, n))
-
-
-def _support(column: Column | Signed) -> int:
-    return len(column) if column[-1] != 0 else int(np.flatnonzero(column)[-1]) + 1
-
-
-def _fitted(column: Column, n: int) -> Column:
-    out = np.zeros(n)
-    kept = min(n, len(column))
-    out[:kept] = column[:kept]
-    return out
 
 
 def _sealed(column: Sealed) -> Sealed:

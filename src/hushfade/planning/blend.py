@@ -22,10 +22,10 @@ import numpy as np
 from hushfade.check import Column
 from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
+from hushfade.factors.columns import parts, sum_of_squares
+from hushfade.factors.fast_division import quotient
 from hushfade.factors.taps import RootTaps, blended
 from hushfade.laws import Huber
-from hushfade.numerics.cached_columns import parts, sum_of_squares
-from hushfade.numerics.fast_division import quotient
 from hushfade.privacy.rounded_losses import Shift, block
 
 _SERIES = 1 << 13  # terms of g/r that are computed; later terms are proportional to √g

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hushfade.crossing.memory import rows
 from hushfade.factors.factorization import IntegerFactorization
-from hushfade.numerics.blocks import AHEAD, BLOCK, CHUNK
+from hushfade.group_sizes import AHEAD, BLOCK, CHUNK
 from hushfade.public.loop_constants import levels
 from hushfade.public.recursion import grouped
 

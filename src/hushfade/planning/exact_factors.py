@@ -12,9 +12,7 @@ from hushfade.decays import Decay
 from hushfade.errors import Diverges, InvalidValue
 from hushfade.factors import factorization
 from hushfade.factors.block_factors import BlockSums
-from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
-from hushfade.factors.taps import ListedTaps
 
 Method = Literal["square_root", "normalized", "unbounded", "blend", "input", "blocks", "given"]
 """The origin of a plan's right factor: the paper's square root, the square root with a gain per
@@ -79,13 +77,7 @@ def _given(decay: Decay, horizon: int | None, pair: Factorization) -> Factorizat
     if pair.horizon is None:
         pair.taps.energy()  # raises if the noise would grow without bound
     # the scale of a pair is arbitrary; r_0 = 1 gives the finest grid of noisy values
-    match pair.taps:
-        case ListedTaps() as taps:
-            return replace(pair, taps=ListedTaps(taps.values / taps.values[0]))
-        case CompactTaps() as taps:
-            return replace(pair, taps=replace(taps, scale=1.0))
-        case _:
-            return pair
+    return replace(pair, taps=pair.taps.scaled())
 
 
 def _named(decay: Decay, horizon: int | None, method: Method, expect: int | None) -> Factorization:

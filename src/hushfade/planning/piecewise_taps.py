@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column, Matrix, Signed
-from hushfade.numerics.cached_columns import parts, places_above, sum_of_squares
+from hushfade.factors.columns import parts, sum_of_squares
 
 _FINER = 4  # possible starts of a piece, per piece
 _MOST = 1024  # possible starts, at most
@@ -72,7 +72,7 @@ class Landscape:
         squared distance (Σ |r'|^(2/3))³ / 12 J².
         """
         energy = beyond + sum_of_squares(r)
-        kept = max(1, places_above(r, beyond, _NOTHING * distance))
+        kept = max(1, _places_above(r, beyond, _NOTHING * distance))
         r = r[:kept] if 2 * kept < len(r) else r
         share = np.zeros(len(r))
         later = share[1:]
@@ -222,3 +222,18 @@ def _two_thirds(x: Column) -> Column:
         y *= cube
     y *= x
     return y
+
+
+def _places_above(column: Column, beyond: float, limit: float) -> int:
+    """The number of places n with beyond + Σ_{k≥n} column_k² > limit.
+
+    >>> _places_above(np.array([2.0, 1.0, 1.0]), 0.5, 1.5)
+    2
+    """
+    total = beyond
+    for here in reversed(list(parts(len(column)))):
+        rests = total + np.cumsum((column[here] * column[here])[::-1])
+        if rests[-1] > limit:
+            return int(here.stop - np.argmax(rests > limit))
+        total = float(rests[-1])
+    return 0

@@ -20,8 +20,7 @@ import numpy as np
 from hushfade import check, duration
 from hushfade.decays import Decay, decay_document, decay_from
 from hushfade.errors import HushfadeError, InvalidValue
-from hushfade.factors.block_factors import BlockSums
-from hushfade.factors.block_schedule import BlockSchedule
+from hushfade.factors.block_factors import BlockSchedule, BlockSums
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, IntegerTaps
 from hushfade.format_marker import check_marker
@@ -187,7 +186,7 @@ def _taps_from(document: dict[str, Any]) -> IntegerTaps:
     support = check.count(support=document["support"], most=MOST_TAPS)
     jumps = np.array([*document["from"], support], dtype=np.int64)
     values = np.array(document["value"], dtype=np.int64)
-    return IntegerTaps.of_pieces(jumps, values, document["bits"])
+    return IntegerTaps(jumps, values, document["bits"])
 
 
 def _plan(document: dict[str, Any]) -> Plan:

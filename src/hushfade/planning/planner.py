@@ -270,7 +270,7 @@ def _on_inputs(chosen: Candidate) -> IntegerFactorization:
         bits = max(0, math.ceil(math.log2(chosen.slope / _FINEST)))
     elif chosen.law == "gaussian":
         bits = 8
-    taps = IntegerTaps(np.array([1 << bits]), bits)
+    taps = IntegerTaps.of(np.array([1 << bits]), bits)
     return IntegerFactorization(chosen.factors.decay, taps, chosen.factors.horizon)
 
 

@@ -185,4 +185,4 @@ def _first(taps: IntegerTaps, steps: int) -> IntegerTaps:
     if taps.values[count - 1] == 0:
         count -= 1
         ends = ends[:-1]
-    return IntegerTaps.of_pieces(ends, taps.values[:count], taps.bits)
+    return IntegerTaps(ends, taps.values[:count], taps.bits)

@@ -15,8 +15,13 @@ from functools import cache
 
 from hushfade.decays import Decay
 from hushfade.errors import InvalidValue
-from hushfade.factors.block_factors import BlockSums
-from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD, BlockSchedule, largest_variance
+from hushfade.factors.block_factors import (
+    DEEPEST,
+    LONGEST_PERIOD,
+    BlockSchedule,
+    BlockSums,
+    largest_variance,
+)
 
 _STEPS = 1 << 18  # steps over which the search measures errors
 _WORK = 1 << 21  # approximate number of weights in one measurement

@@ -15,9 +15,9 @@ from hushfade.decays import (
     Decay,
 )
 from hushfade.errors import InvalidValue, Unstable
+from hushfade.factors.columns import sum_of_squares
 from hushfade.factors.factorization import Factorization, IntegerFactorization
 from hushfade.factors.taps import MOST_TAPS, BlendedTaps, CountingTaps
-from hushfade.numerics.cached_columns import sum_of_squares
 from hushfade.planning import piecewise_taps
 
 MAX_LOSS = 0.001  # relative error that integer taps may add to the exact factors

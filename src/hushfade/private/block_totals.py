@@ -2,7 +2,7 @@
 
     v_t = x_t + A_level(t)        A_i = Σ x since the last step of level i or above, A_0 = 0
 
-`factors.block_schedule` explains levels.  Both loops below compute the same values.
+`factors.block_factors` explains levels.  Both loops below compute the same values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from hushfade.check import Signed
 from hushfade.compiled import compiled, inlined
-from hushfade.numerics.block_levels import moved, next_level, seek
+from hushfade.factors.block_levels import moved, next_level, seek
 
 
 @inlined

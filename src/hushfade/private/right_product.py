@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from hushfade.check import Signed
 from hushfade.compiled import compiled
-from hushfade.factors.jumps import Jumps
-from hushfade.numerics.ring_buffers import add_past, write, write_short
+from hushfade.factors.taps import Jumps
+from hushfade.ring_buffers import add_past, write, write_short
 
 
 @compiled

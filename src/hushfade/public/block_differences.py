@@ -15,7 +15,7 @@ import numpy as np
 
 from hushfade.check import Column, Matrix
 from hushfade.compiled import compiled, inlined
-from hushfade.numerics.block_levels import moved, next_level, seek
+from hushfade.factors.block_levels import moved, next_level, seek
 
 
 class Blocks(NamedTuple):

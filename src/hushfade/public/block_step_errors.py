@@ -20,9 +20,9 @@ import numpy as np
 
 from hushfade.check import Column, Signed
 from hushfade.factors.block_factors import BlockSums
-from hushfade.numerics.root_finding import root_of
 from hushfade.public.cumulants import without_rounding
 from hushfade.public.fourier_inversion import tail_curves
+from hushfade.public.root_finding import root_of
 from hushfade.public.step_errors import LAST, StepErrors, guarded
 from hushfade.public.tail_curves import TailCurve
 

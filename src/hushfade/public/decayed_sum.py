@@ -19,8 +19,8 @@ import numpy as np
 
 from hushfade.check import Column, Matrix
 from hushfade.compiled import compiled
-from hushfade.numerics.ring_buffers import add_past
 from hushfade.public.recursion import TOGETHER, Parts
+from hushfade.ring_buffers import add_past
 
 
 class Sums(NamedTuple):

@@ -3,7 +3,7 @@
     stddev_t = noise_stddev · √(Σ_{k≤t} l_k²)
 
 l is the impulse response of L.  The loop of L computes it, one block at a time.  Block sums have no
-fixed l; `factors.block_schedule.BlockErrors` computes their sums Σ w².
+fixed l; `factors.block_factors.BlockErrors` computes their sums Σ w².
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushfade.factors.block_factors import BlockSums
-from hushfade.factors.block_schedule import BlockErrors
-from hushfade.numerics.blocks import AHEAD, CHUNK
+from hushfade.factors.block_factors import BlockErrors, BlockSums
+from hushfade.group_sizes import AHEAD, CHUNK
 from hushfade.public.loop_constants import lookback
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.compiled import compiled
-from hushfade.factors.jumps import Jumps
-from hushfade.numerics.blocks import BLOCK
-from hushfade.numerics.ring_buffers import write
+from hushfade.factors.taps import Jumps
+from hushfade.group_sizes import BLOCK
 from hushfade.public.block_differences import Blocks, difference_block
 from hushfade.public.decayed_sum import Sums, decay_block
 from hushfade.public.left_quotient import Quotients, quotient_block
 from hushfade.public.loop_constants import constants, levels, lookback
 from hushfade.public.recursion import Parts
+from hushfade.ring_buffers import write
 
 if TYPE_CHECKING:
     from hushfade.planning.plan import Plan

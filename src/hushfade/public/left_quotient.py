@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from hushfade.check import Column, Matrix, Signed
 from hushfade.compiled import compiled
-from hushfade.factors.jumps import Jumps
-from hushfade.numerics.ring_buffers import add_past
+from hushfade.factors.taps import Jumps
+from hushfade.ring_buffers import add_past
 
 
 class Quotients(NamedTuple):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hushfade.factors.block_factors import BlockSums
 from hushfade.factors.factorization import IntegerFactorization
-from hushfade.factors.jumps import Jumps, jumps_of
-from hushfade.numerics.blocks import period_of
+from hushfade.factors.taps import Jumps, jumps_of
+from hushfade.group_sizes import period_of
 from hushfade.public.recursion import Parts, parts_of
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ import numpy as np
 from hushfade.check import Column, Signed
 from hushfade.factors.factorization import IntegerFactorization
 from hushfade.laws import Gaussian, Law
-from hushfade.numerics.root_finding import root_of
 from hushfade.public.cumulants import Weights, without_rounding
 from hushfade.public.error_distribution import checked, normal_multiple
 from hushfade.public.fourier_inversion import lattice_spacing, tail_curves
+from hushfade.public.root_finding import root_of
 from hushfade.public.tail_curves import TailCurve
 
 LAST = 1 << 20  # later steps have the same margin as this step, in standard deviations

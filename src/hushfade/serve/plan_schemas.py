@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hushfade.factors.block_schedule import DEEPEST, LONGEST_PERIOD
+from hushfade.factors.block_factors import DEEPEST, LONGEST_PERIOD
 from hushfade.planning.plan_file import FORMAT
 from hushfade.serve.planned_statistics import KINDS, MOST_BINS, MOST_EDGES, MOST_QUANTILES
 from hushfade.serve.planner import EXPECTED, LAWS, LONGEST, METHODS, SLOWEST

@@ -12,7 +12,7 @@ from hushfade.check import Column, Matrix, Signed
 from hushfade.crossing import memory
 from hushfade.crossing.random_bits import Drawer
 from hushfade.crossing.sampling_tables import table
-from hushfade.numerics.blocks import CHUNK
+from hushfade.group_sizes import CHUNK
 from hushfade.planning.plan import Plan
 
 

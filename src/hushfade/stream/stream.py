@@ -22,7 +22,7 @@ from hushfade.check import Column, Matrix, Signed
 from hushfade.crossing import key_file
 from hushfade.crossing.key_file import Noise
 from hushfade.errors import InvalidType, Refused
-from hushfade.numerics.blocks import AHEAD
+from hushfade.group_sizes import AHEAD
 from hushfade.planning.plan import Plan
 from hushfade.privacy.loss import PrivacyLoss
 from hushfade.private import integer_totals

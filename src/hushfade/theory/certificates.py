@@ -29,9 +29,9 @@ import numpy as np
 
 from hushfade.check import Column
 from hushfade.decays import Decay
-from hushfade.numerics.simplex_search import highest
 from hushfade.theory.bound_values import Bound
 from hushfade.theory.optimum import UNIT, length, scaled
+from hushfade.theory.simplex_search import highest
 
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # of the initial simplex of a search
 _SEARCHED, _REFINED = 1 << 12, 1 << 17  # steps for the long and for the short search

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushfade.errors import InvalidValue, Unstable
-from hushfade.factors.exponentials import CompactTaps, Exponentials
 from hushfade.factors.taps import ListedTaps, Taps
+from hushfade.training.exponentials import CompactTaps, Exponentials
 
 Floats = NDArray[Any]  # float32 or float64
 

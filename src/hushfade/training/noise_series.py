@@ -21,13 +21,13 @@ from hushfade import check
 from hushfade.decays import Decay
 from hushfade.errors import InvalidType, InvalidValue
 from hushfade.factors.block_factors import BlockSums
-from hushfade.factors.compact_taps import compact
-from hushfade.factors.exponentials import CompactTaps
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import CountingTaps
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.privacy.loss import Case, PrivacyLoss
 from hushfade.privacy.rounding import root_up
+from hushfade.training.compact_taps import compact
+from hushfade.training.exponentials import CompactTaps
 from hushfade.training.loop_coefficients import Loop, loop_of
 
 LANES = 1 << 34  # the most numbers per step
@@ -91,7 +91,7 @@ class Correlation:
         """The number of values that each lane keeps."""
         taps = self.pair.taps
         if isinstance(taps, CompactTaps):
-            return taps.state
+            return taps.memory
         assert taps.support is not None
         return min(taps.support, self.pair.horizon or taps.support) - 1
 
@@ -175,7 +175,7 @@ def _pair(factors: Decay | Factorization, horizon: int | None) -> Factorization:
     computed = isinstance(taps, CountingTaps) or taps.support is None
     if computed and not isinstance(taps, CompactTaps):
         raise InvalidValue(
-            "factors must have compact taps, hushfade.factors.compact(decay), or taps that end, "
+            "factors must have compact taps, hushfade.training.compact(decay), or taps that end, "
             "pair.rounded(bits)",
             got=type(taps).__name__,
         )

@@ -21,7 +21,6 @@ from hushfade import check
 from hushfade.crossing.noise_sources import Identity
 from hushfade.decays import decay_document, decay_from
 from hushfade.errors import HushfadeError, InvalidType, Refused
-from hushfade.factors.exponentials import CompactTaps, Exponentials
 from hushfade.factors.factorization import Factorization
 from hushfade.factors.taps import IntegerTaps, ListedTaps, Taps
 from hushfade.planning.parameter_documents import (
@@ -30,6 +29,7 @@ from hushfade.planning.parameter_documents import (
 )
 from hushfade.privacy.guarantee import Guarantee
 from hushfade.stream import binary_container as container
+from hushfade.training.exponentials import CompactTaps, Exponentials
 from hushfade.training.loop_coefficients import Floats, check_few, loop_of
 from hushfade.training.noise_series import (
     Correlation,
@@ -141,8 +141,6 @@ def _read(header: dict[str, Any]) -> Correlation:
 def _from(header: dict[str, Any], guarantee: Guarantee, sensitivity: Any) -> Correlation:
     series, norm = header["series"], check.positive(norm=header["norm"])
     horizon = series["horizon"]
-    if horizon is not None:
-        check.count(horizon=horizon)
     gain = None if series["gain"] is None else np.array(series["gain"])
     decay = decay_from(header["decay"])
     pair = Factorization(decay, _taps(series["taps"]), horizon, gain)
@@ -171,7 +169,7 @@ def _taps(document: dict[str, Any]) -> Taps:
             fading, comb = map(Exponentials, weights, fades)
             return CompactTaps(scale, fading, comb, period)
         case {"integers": integers, "bits": bits}:
-            return IntegerTaps(np.array(integers, dtype=np.int64), bits)
+            return IntegerTaps.of(np.array(integers, dtype=np.int64), bits)
         case _:
             return ListedTaps(document["listed"])
 

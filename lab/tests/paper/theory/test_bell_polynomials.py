@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hushfade import InvalidType, InvalidValue, NoDecay, PowerLaw, SlidingWindow
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from lab.paper.theory import bell_polynomials as bell
 from tests.decays import ALL_DECAYS
 from tests.loops import for_each

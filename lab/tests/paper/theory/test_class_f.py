@@ -16,7 +16,7 @@ from hushfade import (
     PowerLaw,
     SlidingWindow,
 )
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from lab.paper.theory import bell_polynomials as bell
 from lab.paper.theory.class_f import Membership, enclosed_root, membership
 from tests.decays import ALL_DECAYS, LOG_CONVEX

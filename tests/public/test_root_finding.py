@@ -4,7 +4,7 @@ import pytest
 from scipy.optimize import brentq
 
 from hushfade import InvalidValue
-from hushfade.numerics.root_finding import root_of
+from hushfade.public.root_finding import root_of
 
 FUNCTIONS = {
     "square": lambda x: x * x - 2.0,

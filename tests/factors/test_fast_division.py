@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hushfade.numerics import fast_division as module
-from hushfade.numerics import power_series
-from hushfade.numerics.fast_division import quotient, stepped_quotient
+from hushfade.factors import fast_division as module
+from hushfade.factors import power_series
+from hushfade.factors.fast_division import quotient, stepped_quotient
 from tests.loops import for_each
 
 

@@ -1,14 +1,14 @@
-"""Sums of exponentials: series, taps with constant memory, and power laws.
+"""Sums of exponentials: series, and taps with constant memory.
 
 Exponentials   c(x) = 1 + Σ_j ω_j x / (1 - (1-q_j) x), and its inverse of the same form
 CompactTaps    r(x) = scale · c(x), divided by C(x^w) for a sliding window of length w
-power_sum      (k+1)^-c = Σ_j w_j e^(-(k+1) s_j), with a given relative error
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,11 @@ from numpy.typing import ArrayLike
 from hushfade import check
 from hushfade.check import Column, Matrix, Signed
 from hushfade.errors import Diverges, InvalidValue, Unstable
+from hushfade.factors import power_series, root_series
+from hushfade.factors.taps import Taps
+
+if TYPE_CHECKING:
+    from hushfade.decays import Decay
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +111,10 @@ EMPTY = Exponentials(np.empty(0), np.empty(0))  # c = 1
 
 
 @dataclass(frozen=True, eq=False)
-class CompactTaps:
+class CompactTaps(Taps):
     """r(x) = scale · c(x) / C(x^period) with c = `fading` and C = `comb`, which may be empty.
 
-    The private half keeps `state` numbers, however long it runs.  c x is x_t + Σ_j ω_j e_j with
+    The private half keeps `memory` numbers, however long it runs.  c x is x_t + Σ_j ω_j e_j with
     e_j ← e_j - q_j e_j + x_t.  1/C works in the same way, with a ring buffer of `period` numbers
     for each e.  The constructor verifies that both series have a stable inverse.
     """
@@ -119,8 +124,6 @@ class CompactTaps:
     comb: Exponentials = EMPTY
     period: int = 1
 
-    support = None
-
     def __post_init__(self) -> None:
         check.positive(scale=self.scale)
         check.count(period=self.period)
@@ -128,7 +131,7 @@ class CompactTaps:
         self.comb.inverse()
 
     @property
-    def state(self) -> int:
+    def memory(self) -> int:
         """The number of values kept from step to step."""
         return len(self.fading) + self.period * len(self.comb)
 
@@ -160,38 +163,17 @@ class CompactTaps:
         meet = E @ (1.0 / (1.0 - np.outer(1.0 - inverse.fades, after))) @ (F * before)
         return self.scale**2 * (start * comb_start + 2.0 * float(meet))
 
+    def left(self, decay: Decay, n: int) -> Column:
+        """l = g C(x^w) / c."""
+        weights = root_series.weights_of(decay, n)
+        if len(self.comb):
+            comb = np.zeros(n)
+            comb[:: self.period] = self.comb.first(-(-n // self.period))
+            weights = power_series.multiply(weights, comb)
+        return power_series.multiply(weights, self.fading.inverse().first(n)) / self.scale
 
-def power_sum(power: float, steps: int, tolerance: float = 1e-9) -> tuple[Column, Column]:
-    """Weights w and rates s with Σ_j w_j e^(-(k+1) s_j) = (k+1)^-power for all k < steps.
-
-    The trapezoidal rule in u = ln s is applied to (k+1)^-c = Γ(c)⁻¹ ∫ s^c e^-(k+1)s du.  The step h
-    has a relative error of 2 |Γ(c + 2πi/h)| / Γ(c), and the upper end one of Γ(c, s)/Γ(c).  The
-    geometric rest below becomes one term with the same sum and mean rate.  Each error uses a fourth
-    of the tolerance.
-
-    >>> weights, rates = power_sum(1, 1000)
-    >>> len(rates), round(float(weights @ np.exp(-4 * rates)), 8)
-    (45, 0.25)
-    """
-    from scipy.special import gammainccinv, loggamma
-
-    c, steps = check.positive(power=power), check.count(steps=steps)
-    tolerance = check.positive(tolerance=tolerance)
-    if not c <= 500:
-        raise InvalidValue("must be <= 500", argument="power", got=repr(c))
-    if not 1e-13 <= tolerance <= 1e-2:
-        raise InvalidValue("tolerance must be in [1e-13, 0.01]", got=repr(tolerance))
-    part, scale, h = math.log(tolerance / 4), math.lgamma(c), 1.0
-    while math.log(2.0) + loggamma(c + 2j * math.pi / h).real - scale > part:
-        h *= 0.98
-    top = math.log(gammainccinv(c, tolerance / 4))
-    # below, e^-x is replaced by 1 - x, with an error of at most x²/2, summed at the last lag
-    bottom = (part + scale + math.log(-2.0 * math.expm1(-(c + 2.0) * h) / h)) / (c + 2.0)
-    u = np.arange(top, min(bottom - math.log(steps), top) - h, -h)
-    weights, rates = h * np.exp(c * u - scale), np.exp(u)
-    weights[-1] /= -math.expm1(-h * c)
-    rates[-1] *= math.expm1(-h * c) / math.expm1(-h * (c + 1.0))
-    return weights, rates
+    def scaled(self) -> CompactTaps:
+        return replace(self, scale=1.0)
 
 
 # Geometric sums ------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushfade.check import Column, ComplexColumn, Matrix
-from hushfade.factors.exponentials import Exponentials
+from hushfade.training.exponentials import Exponentials
 
 _FASTEST = 25.0  # the largest rate, at which almost nothing is left after one step
 

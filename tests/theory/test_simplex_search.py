@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.optimize import fmin
 
-from hushfade.numerics.simplex_search import highest
+from hushfade.theory.simplex_search import highest
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 VALUES = {

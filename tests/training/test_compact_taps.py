@@ -20,10 +20,9 @@ from hushfade import (
     SlidingWindow,
     Unstable,
 )
-from hushfade.factors import factorization, limit_norms
-from hushfade.factors.compact_taps import ENDLESS, compact
-from hushfade.factors.exponentials import CompactTaps, Exponentials, power_sum
-from hushfade.numerics import power_series
+from hushfade.factors import factorization, limit_norms, power_series
+from hushfade.training.compact_taps import ENDLESS, compact
+from hushfade.training.exponentials import CompactTaps, Exponentials
 from tests.decays import LOG_CONVEX
 
 T = 3000
@@ -197,18 +196,6 @@ def test_random_mixtures_are_fitted_within_the_loss(terms, n, loss):
     assert_allclose(pair.right(1) * pair.left(1), decay.weights(1), rtol=1e-15)
 
 
-@pytest.mark.parametrize("power", [1e-3, 0.1, 0.5, 1, 2, 7.5, 30])
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-9, 1e-13])
-@pytest.mark.parametrize("steps", [1, 1000, 1 << 30])
-def test_the_power_law_is_a_sum_of_exponentials_within_its_tolerance(power, tolerance, steps):
-    weights, rates = power_sum(power, steps, tolerance)
-    lags = np.unique(np.geomspace(1, steps, 3000).astype(np.int64)).astype(np.float64)
-    found = np.exp(-np.outer(lags, rates)) @ weights
-    assert_allclose(found, lags**-power, rtol=tolerance)
-    assert np.all(weights > 0)
-    assert np.all(np.diff(rates) < 0)
-
-
 # Numbers -------------------------------------------------------------------------------------
 
 REFERENCE = [NoDecay(), Exponential.from_alpha(1.01), PowerLaw(power=0.5), PowerLaw(power=1)]
@@ -233,11 +220,11 @@ def test_a_million_steps_lose_no_more_than_the_reference_fits(decay):
     root = factorization.square_root(decay).error_factor(n)
     for order, losses in FITTED.items():
         pair = compact(decay, horizon=n, order=order)
-        assert pair.taps.state <= order
+        assert pair.taps.memory <= order
         assert pair.error_factor(n) / root <= losses[REFERENCE.index(decay)]
     chosen = compact(decay, horizon=n)
     assert chosen.error_factor(n) / root <= 1 + LOSS
-    assert chosen.taps.state == [7, 3, 5, 2][REFERENCE.index(decay)]
+    assert chosen.taps.memory == [7, 3, 5, 2][REFERENCE.index(decay)]
 
 
 def test_one_ring_buffer_loses_0_14_percent_for_a_window_and_two_a_tenth_of_that():
@@ -248,10 +235,10 @@ def test_one_ring_buffer_loses_0_14_percent_for_a_window_and_two_a_tenth_of_that
     # 1/C = (1 - .73 y) / (1 - .26 y), about
     assert_allclose(1 - one.taps.comb.fades, [0.73], atol=0.02)
     assert_allclose(1 - one.taps.comb.inverse().fades, [0.26], atol=0.02)
-    assert one.taps.state == 8 + 256
+    assert one.taps.memory == 8 + 256
     two = compact(decay, order=8, loss=2e-4)
     assert two.error_factor(n) / root - 1 < 1e-4
-    assert two.taps.state == 8 + 2 * 256
+    assert two.taps.memory == 8 + 2 * 256
 
 
 def test_no_rate_is_slower_than_the_exponentials_own():
@@ -303,7 +290,7 @@ def test_the_last_digits_are_right_however_slow_the_fades():
 @pytest.mark.parametrize("decay", [SlidingWindow(length=1), CustomDecay([4.0]), PowerLaw(power=90)])
 def test_what_fades_at_once_needs_no_exponential(decay):
     pair = compact(decay)
-    assert pair.taps.state == 0
+    assert pair.taps.memory == 0
     assert_allclose(pair.right(3), [math.sqrt(decay.weights(1)[0]), 0, 0])
     assert compact(decay, order=4).error_factor(100) == pytest.approx(decay.weights(1)[0])
 
@@ -314,7 +301,7 @@ def test_short_horizons_and_those_about_a_windows_length(horizon):
     pair = compact(decay, horizon=horizon)
     root = factorization.square_root(decay).error_factor(horizon)
     assert pair.error_factor(horizon) <= (1 + LOSS) * root
-    assert (pair.taps.state < 64) == (horizon <= 64)
+    assert (pair.taps.memory < 64) == (horizon <= 64)
 
 
 def test_a_horizon_of_a_trillion_steps_is_summed_in_closed_form():
@@ -417,15 +404,3 @@ class HalfHyperbolic(Decay, frozen=True):
 def test_taps_without_a_stable_inverse_are_refused(weights, fades, error, text):
     with pytest.raises(error, match=text):
         CompactTaps(1.0, Exponentials(weights, fades))
-
-
-def test_the_power_sum_refuses_what_it_cannot_keep():
-    with pytest.raises(InvalidValue, match="power must be > 0, got 0"):
-        power_sum(0, 10)
-    with pytest.raises(InvalidValue, match="power must be <= 500, got 501"):
-        power_sum(501, 10)
-    with pytest.raises(InvalidValue, match="steps must be an integer >= 1, got 0"):
-        power_sum(1, 0)
-    for tolerance in (1e-15, 0.1):
-        with pytest.raises(InvalidValue, match=r"tolerance must be in \[1e-13, 0.01\]"):
-            power_sum(1, 10, tolerance)

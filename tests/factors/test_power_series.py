@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 
 from hushfade import InvalidType, InvalidValue, PowerLaw, SlidingWindow
 from hushfade.decays import Exponential
-from hushfade.numerics import power_series
+from hushfade.factors import power_series
 from tests.decays import ALL_DECAYS, LOG_CONVEX
 from tests.loops import for_each
 

@@ -1,4 +1,4 @@
-"""Compiled loops over the levels of nested blocks of steps (see `factors.block_schedule`).
+"""Compiled loops over the levels of nested blocks of steps (see `factors.block_factors`).
 
 A phase is a number of steps within a period.  Its digits d_0, ..., d_{depth-1} ≥ 0 add up to at
 most `total`.  Phases enumerate all these digits in lexicographic order, d_0 fastest.
@@ -98,21 +98,6 @@ def parents_of(levels: Signed, depth: int) -> Signed:
         for level in range(levels[step]):
             above[level] = step
     return parents
-
-
-@compiled
-def noise_weights(f: Column, levels: Signed, depth: int) -> Column:
-    """The weights w, in the release of the last step, of the noise of each step."""
-    last = len(levels) - 1
-    weights = np.empty(last + 1)
-    above = np.full(depth + 1, -1, np.int64)  # the next step above each level
-    for step in range(last, -1, -1):
-        weights[step] = f[last - step]
-        if above[levels[step]] >= 0:
-            weights[step] -= f[last - above[levels[step]]]
-        for level in range(levels[step]):
-            above[level] = step
-    return weights
 
 
 @compiled

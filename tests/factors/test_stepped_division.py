@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from hushfade.numerics.stepped_division import divided
+from hushfade.factors._stepped_division import divided
 
 
 def plain(f, lags, terms):

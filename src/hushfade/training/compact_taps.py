@@ -26,15 +26,15 @@ import numpy as np
 from hushfade import check, decays
 from hushfade.check import Column
 from hushfade.errors import Diverges, InvalidValue
-from hushfade.factors import exponential_fit
-from hushfade.factors.exponentials import (
+from hushfade.factors.factorization import Factorization
+from hushfade.training import exponential_fit
+from hushfade.training.exponentials import (
     CompactTaps,
     Exponentials,
     gained,
     geometric,
     powers,
 )
-from hushfade.factors.factorization import Factorization
 
 if TYPE_CHECKING:
     from hushfade.decays import Decay
@@ -61,8 +61,9 @@ def compact(
     accepts SlidingWindow, with one ring buffer of its length down to a loss of about 0.15 %, two
     down to 0.01 %, and then three.  Cost: tenths of a second.
 
+    >>> from hushfade.decays import Exponential
     >>> pair = compact(Exponential(half_life=24))
-    >>> pair.taps.state, round(pair.error_factor(1000), 3)
+    >>> pair.taps.memory, round(pair.error_factor(1000), 3)
     (2, 1.817)
     """
     decays.checked_decay(decay)

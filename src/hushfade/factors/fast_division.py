@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hushfade.check import Column, Signed
+from hushfade.factors.columns import fitted
 
 _LONG = 1 << 17  # for longer columns, a compiled loop over the jumps pays off
 _FEW = 512  # up to this many jumps, the loop is faster than Newton's iteration
@@ -25,7 +26,7 @@ def stepped_quotient(f: Column, jumps: Signed, heights: Column) -> Column:
     """
     n = len(f)
     if n > _LONG and len(jumps) <= _FEW:
-        from hushfade.numerics.stepped_division import divided  # loads numba
+        from hushfade.factors._stepped_division import divided  # loads numba
 
         return divided(f, jumps, heights)
     steps = np.zeros(n)
@@ -49,7 +50,7 @@ def quotient(f: Column, r: Column) -> Column:
     n = len(f)
     size = max(2, 1 << (n - 1).bit_length())
     half = size // 2
-    f, r = _fitted(f, size), _fitted(r, size)
+    f, r = fitted(f, size), fitted(r, size)
     y = 1.0 / r[:1]
     with np.errstate(all="ignore"):
         while (m := len(y)) < half:
@@ -61,10 +62,3 @@ def quotient(f: Column, r: Column) -> Column:
         left = f[half:] - fft.irfft(fft.rfft(low, size) * fft.rfft(r), size)[half:]
         high = fft.irfft(fft.rfft(left, size) * spectrum, size)[:half]
     return np.concatenate([low, high])[:n]
-
-
-def _fitted(column: Column, size: int) -> Column:
-    out = np.zeros(size)
-    kept = min(size, len(column))
-    out[:kept] = column[:kept]
-    return out

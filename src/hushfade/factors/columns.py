@@ -1,4 +1,4 @@
-"""Sums over long columns, part by part.
+"""Columns of a given length, and sums over long columns, part by part.
 
 A part and its temporary columns fit into the processor's cache.  A temporary column of millions of
 numbers would cost more than the arithmetic, because the system must first clear its memory.
@@ -35,16 +35,13 @@ def sum_of_squares(column: Column) -> float:
     return math.fsum(float(np.sum(column[here] * column[here])) for here in parts(len(column)))
 
 
-def places_above(column: Column, beyond: float, limit: float) -> int:
-    """The number of places n with beyond + Σ_{k≥n} column_k² > limit.
+def fitted(column: Column, n: int) -> Column:
+    """The first n numbers of a column, with zeros after its end.
 
-    >>> places_above(np.array([2.0, 1.0, 1.0]), 0.5, 1.5)
-    2
+    >>> fitted(np.array([3.0, 4.0]), 3)
+    array([3., 4., 0.])
     """
-    total = beyond
-    for here in reversed(list(parts(len(column)))):
-        rests = total + np.cumsum((column[here] * column[here])[::-1])
-        if rests[-1] > limit:
-            return int(here.stop - np.argmax(rests > limit))
-        total = float(rests[-1])
-    return 0
+    out = np.zeros(n)
+    kept = min(n, len(column))
+    out[:kept] = column[:kept]
+    return out
