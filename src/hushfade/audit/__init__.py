@@ -4,11 +4,18 @@
     audit(...)   runs all checks on some plans      Audit      the findings of one run
 
 The command is `hushfade audit`.
+
+subject          Subject, and ChosenNoise, by which the audit knows the noise of a stream
+findings         Finding, Size, Audit, and the randomness of a run
+law_formulas     probabilities and privacy losses of the noise laws, by other formulas
+exact_checks     records, sensitivity, claims and the accountant: by integers and fractions
+replay_checks    keyed noise repeats, fresh noise never does
+sampled_checks   law and independence of the noise, likelihood ratio of neighbouring streams
+review           audit: all checks, and the report
 """
 
-from hushfade.audit.effort import FULL, QUICK, TINY, Size
-from hushfade.audit.finding import Finding
-from hushfade.audit.review import Audit, audit
+from hushfade.audit.findings import FULL, QUICK, TINY, Audit, Finding, Size
+from hushfade.audit.review import audit
 from hushfade.audit.subject import Subject
 
 __all__ = ["FULL", "QUICK", "TINY", "Audit", "Finding", "Size", "Subject", "audit"]
