@@ -5,13 +5,14 @@
 
 The command is `hushfade audit`.
 
-subject          Subject, and ChosenNoise, by which the audit knows the noise of a stream
+subject          Subject; R̃, L and L⁻¹ as the audit sees them; noise that the audit chooses
 findings         Finding, Size, Audit, and the randomness of a run
 law_formulas     probabilities and privacy losses of the noise laws, by other formulas
-exact_checks     records, sensitivity, claims and the accountant: by integers and fractions
-replay_checks    keyed noise repeats, fresh noise never does
+records          what single records count, and what a stream refuses
+exact_checks     R̃ x, persons, claims and the accountant: by integers and fractions
+replay_checks    keyed noise repeats, other noise never does
 sampled_checks   law and independence of the noise, likelihood ratio of neighbouring streams
-review           audit: all checks, and the report
+review           audit: all checks on all plans
 """
 
 from hushfade.audit.findings import FULL, QUICK, TINY, Audit, Finding, Size

@@ -16,7 +16,6 @@ from hushfade.planning.plan import Plan
 
 LEVEL = 1e-10  # a statistical check fails below this p-value
 COINCIDENCE = 1e-12  # the largest probability that independent noise looks repeated
-FALSE_ALARM = 1e-6  # the largest false-alarm probability of a complete run
 BROKEN = "audit"  # the name of the check that fails if another check raises an error
 
 
@@ -38,44 +37,41 @@ FULL = Size("full", 200_000, 12_000_000, 20_000_000, 400_000)
 
 @dataclass(frozen=True)
 class Finding:
-    """One check of one plan.  `passed` is None for a measurement without a verdict.
+    """The result of one check.  `passed` is None for a measurement without a verdict.
 
     `level` is the probability that the check fails for a correct implementation, at most.
     """
 
-    check: str
     subject: str
     claim: str
     measurement: str
     passed: bool | None
     level: float = 0.0
     p: float | None = None
+    check: str = ""
+    plan: str = ""
 
     @property
     def verdict(self) -> str:
         """'passed', 'FAILED' or 'info'."""
-        if self.passed is None:
-            return "info"
-        return "passed" if self.passed else "FAILED"
+        return "info" if self.passed is None else "passed" if self.passed else "FAILED"
 
     @property
     def confidence(self) -> str:
         """The p-value, the level, or 'exact'.
 
-        >>> Finding("replay", "a plan", "same bytes", "5 values differ", passed=False).confidence
+        >>> Finding("keyed noise", "the same bytes", "5 values differ", passed=False).confidence
         'exact'
         """
-        if self.passed is None:
-            return "none"
-        if self.p is None:
-            return f"by chance at most {self.level:g}" if self.level else "exact"
-        return f"p = {self.p:.3g}"
+        if self.p is not None:
+            return f"p = {self.p:.3g}"
+        return f"by chance at most {self.level:g}" if self.level else "exact"
 
 
-def by_chance(check: str, subject: str, claim: str, measurement: str, p: float) -> Finding:
+def by_chance(subject: str, claim: str, measurement: str, p: float) -> Finding:
     """The finding of a check with a p-value; p is nan if the noise has no spread at all."""
-    p = 0.0 if math.isnan(p) else p
-    return Finding(check, subject, claim, measurement, bool(p >= LEVEL), LEVEL, p)
+    p = 0.0 if math.isnan(p) else min(1.0, float(p))
+    return Finding(subject, claim, measurement, p >= LEVEL, LEVEL, p)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def energy(law: Law, x: Column | Signed) -> Column:
         return np.asarray(0.5 * (size / law.sigma) ** 2)
     inner = np.minimum(size, _core(law)) if isinstance(law, Huber) else np.zeros_like(size)
     curved = inner * inner / (2.0 * _core(law)) if isinstance(law, Huber) else 0.0
-    return np.asarray(_slope(law) * (curved + size - inner))
+    return np.asarray(slope(law) * (curved + size - inner))
 
 
 def beyond(law: Law, m: Column | Signed) -> Column:
@@ -48,12 +48,12 @@ def beyond(law: Law, m: Column | Signed) -> Column:
         return np.asarray(0.5 * erfc(x / (law.sigma * math.sqrt(2.0))))
     if isinstance(law, Laplace):
         return np.asarray(np.exp(-law.slope * (x + 0.5)) / (1.0 + math.exp(-law.slope)))
-    slope, core = _slope(law), _core(law)
-    width = math.sqrt(2.0 * core / slope)
-    tail = math.exp(-slope * core / 2.0) / slope
+    rate, core = slope(law), _core(law)
+    width = math.sqrt(2.0 * core / rate)
+    tail = math.exp(-rate * core / 2.0) / rate
     half = math.sqrt(math.pi) / 2.0 * width
     inner = half * (erfc(np.minimum(x, core) / width) - erfc(core / width))
-    outer = np.exp(-slope * np.maximum(x - core, 0.0)) * tail
+    outer = np.exp(-rate * np.maximum(x - core, 0.0)) * tail
     return np.asarray(
         np.where(x < core, inner + tail, outer) / (2.0 * half * math.erf(core / width) + 2.0 * tail)
     )
@@ -126,7 +126,7 @@ def delta(law: Law, shifts: Mapping[int, int], epsilons: Column) -> Column:
         far = np.exp(epsilons + log_ndtr(-mu / 2.0 - epsilons / mu))
         return np.asarray(np.exp(log_ndtr(mu / 2.0 - epsilons / mu)) - far)
     mean, variance = loss_moments(law, shifts)
-    most = _slope(law) * sum(d * times for d, times in shifts.items())
+    most = slope(law) * sum(d * times for d, times in shifts.items())
     half = 1.001 * min(most, 16.0 * math.sqrt(variance) + mean + float(np.max(epsilons)))
     step = 2.0 * half / (_FINE - 8)
     spectrum = np.ones(_FINE // 2 + 1, dtype=np.complex128)
@@ -154,8 +154,9 @@ def unlikely(law: Law, runs: int, level: float) -> int:
     return math.ceil(math.log(runs**2 / level) / -math.log(min(same, 0.999)))
 
 
-def _slope(law: Law) -> float:
-    return float(law.slope)
+def slope(law: Law) -> float:
+    """The slope of a law with geometric tails."""
+    return float(law.slope)  # type: ignore[attr-defined]
 
 
 def _core(law: Law) -> float:
