@@ -32,7 +32,7 @@ class Size:
 
 TINY = Size("tiny", 1_000, 50_000, 50_000, 500)
 QUICK = Size("quick", 12_000, 1_000_000, 500_000, 3_000)
-FULL = Size("full", 200_000, 12_000_000, 20_000_000, 400_000)
+FULL = Size("full", 100_000, 6_000_000, 8_000_000, 200_000)
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,11 @@ def audit(
     if not 0 < len(chosen) <= MOST:
         remedy = "audit more plans in several runs, so that the false-alarm rate is below 1e-6"
         raise InvalidValue(f"must be 1 to {MOST}", argument="plans", got=len(chosen), remedy=remedy)
-    found = list(_checked(subject or Subject(), chosen, size, chance, watch))
+    found = list(checked(subject or Subject(), chosen, size, chance, watch))
     return Audit(size, chance.seed, chosen, found, perf_counter() - before, began)
 
 
-def _checked(
+def checked(
     subject: Subject, plans: Mapping[str, Plan], size: Size, chance: Chance, watch: Watch
 ) -> Iterator[Finding]:
     """The findings, one at a time.  A check that raises an error fails.

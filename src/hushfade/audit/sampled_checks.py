@@ -31,6 +31,7 @@ from hushfade.laws import Law
 _STEPS = 64
 _BINS = 100  # of each sign
 _LEAST = 50.0  # the fewest expected draws in a bin
+_FAR = 40.0  # expected draws in both tails together
 _FEW = 48  # streams that are loaded half way, and streams that are closed step by step
 _SPARSE = 1e4  # nonzero draws, below which the law of a sparse sample is not tested
 _LAGS = (*range(1, 9), 16, 31, 32, 48, 100, 256, 1000)
@@ -121,6 +122,14 @@ def of_law(name: str, law: Law, z: Signed) -> Iterator[Finding]:
     counts = np.bincount(np.searchsorted(edges, z, side="right"), minlength=len(edges) + 1)
     left_over = np.concatenate([[1.0], law_formulas.at_least(law, edges), [0.0]])
     yield _fit(f"{name}, law", repr(law), counts, -np.diff(left_over) * len(z))
+    far = float(_quantiles(law, np.array([_FAR / len(z) / 2.0]))[0])
+    seen, share = (
+        int(np.count_nonzero(np.abs(z) >= far)),
+        2.0 * float(law_formulas.beyond(law, far)),
+    )
+    tails = binom.cdf(seen, len(z), share), binom.sf(seen - 1, len(z), share)
+    claim, shown = f"{share * len(z):.1f} draws beyond {far:.4g}", f"{seen}"
+    yield by_chance(f"{name}, tails", claim, shown, 2.0 * min(tails))
     bits = min(6, math.floor(math.log2(max(law.stddev / 300.0, 1.0))))
     kept = z[z != 0]
     pattern = (np.abs(kept) & ((1 << bits) - 1)) + ((kept > 0) << bits)
@@ -135,20 +144,25 @@ def of_law(name: str, law: Law, z: Signed) -> Iterator[Finding]:
 
 def _edges(law: Law, draws: int) -> Signed:
     """Edges of bins with at least 50 expected draws: equal shares, and finer ones in the tails."""
-    tails = np.geomspace(_LEAST / draws, 0.5 / _BINS, 12)
-    share = np.concatenate([np.arange(1, _BINS) / _BINS / 2.0, tails])
-    low, high = np.ones(len(share)), np.full(len(share), 60.0 * max(law.stddev, 1.0) + 2.0)
-    for _ in range(64):  # bisect for the smallest m with P[z ≥ m] below the share
-        middle = np.floor((low + high) / 2.0)
-        small = law_formulas.beyond(law, middle) < share
-        low, high = np.where(small, low, middle), np.where(small, middle, high)
-    edges = np.unique(np.concatenate([1.0 - low, low]))
+    finer = np.geomspace(_LEAST / draws, 0.5 / _BINS, 12)
+    upper = _quantiles(law, np.concatenate([np.arange(1, _BINS) / _BINS / 2.0, finer]))
+    edges = np.unique(np.concatenate([1.0 - upper, upper]))
     above, kept, last = law_formulas.at_least(law, edges) * draws, [], float(draws)
     for edge, left_over in zip(edges.tolist(), above.tolist(), strict=True):
         if last - left_over >= _LEAST and left_over >= _LEAST:
             kept.append(int(edge))
             last = left_over
     return np.array(kept, dtype=np.int64)
+
+
+def _quantiles(law: Law, shares: Column) -> Column:
+    """The smallest m ≥ 1 with P[z ≥ m] below the share, by bisection."""
+    low, high = np.zeros(len(shares)), np.full(len(shares), 60.0 * max(law.stddev, 1.0) + 2.0)
+    while np.any(high - low > 1.0):
+        middle = np.floor((low + high) / 2.0)
+        small = law_formulas.beyond(law, np.maximum(middle, 1.0)) < shares
+        low, high = np.where(small, low, middle), np.where(small, middle, high)
+    return np.maximum(high, 1.0)
 
 
 def _fit(subject: str, claim: str, counts: Signed, expected: Column) -> Finding:
