@@ -116,6 +116,11 @@ def one_pattern_missing(draw: Any, law: Any, step: int, lane: int) -> Signed:
     return z
 
 
+def clipped_noise(draw: Any, law: Any, step: int, lane: int) -> Signed:
+    most = round(3.3 * law.law.sigma)
+    return np.clip(draw(), -most, most)
+
+
 class Reseeded:
     """A noise source with a key that depends on too little of what it should depend on."""
 
@@ -330,7 +335,7 @@ GAUSSIAN: dict[str, tuple[Bug, dict[str, Any]]] = {
     "Laplace noise drawn": (
         drawn(lambda draw, law, *rest: draw(table(hf.laws.Laplace(1.414 / law.law.sigma)))), {}),
     "noise clipped at 3.3 standard deviations": (
-        drawn(lambda draw, law, *rest: np.clip(draw(), *(3.3 * law.law.sigma * np.array([-1, 1]))).astype(np.int64)), {}),
+        drawn(clipped_noise), {}),
     "noise with a mean": (drawn(lambda draw, *rest: np.abs(draw())), {}),
     "one pattern of low bits missing": (drawn(one_pattern_missing), {}),
     "noise correlated at lag 100": (
