@@ -197,8 +197,8 @@ def _accountant(law: Law) -> Finding:
         if isinstance(coarse, Gaussian):
             claimed = PrivacyLoss.gaussian(math.hypot(*shifts) / coarse.sigma)
         for epsilon in (0.0, 0.25, 0.5):
-            least = exact_delta(coarse, shifts, epsilon)
-            worst = max(worst, float(least / Fraction(claimed.delta(epsilon))))
+            least, most = exact_delta(coarse, shifts, epsilon), claimed.delta(epsilon)
+            worst = max(worst, float(least / Fraction(max(most, 1e-300))))
     claim = "a bound on exact sums over the outcomes of two draws, by integers"
     return Finding("accountant", claim, f"at most {worst:.6f} of it, for {coarse!r}", worst <= 1.0)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 
@@ -78,17 +79,16 @@ def _again(case: Case) -> Iterator[Finding]:
 
 def _second_draws(case: Case) -> Iterator[Finding]:
     """Findings that no state, copy or forked child draws the noise of a released step again."""
-    nothing, taken = case.nothing(1), []
+    taken = []
     for door in DOORS:
         stream = case.start(None)
         older = stream.save()
         copy = case.load(older, None)
-        released(stream, nothing, door)
-        for ahead in DOORS:
-            if not refuses(partial(released, copy, nothing, ahead)):
-                taken.append(f"a copy that fell behind, by {ahead}")
-            if not refuses(lambda ahead=ahead: released(case.load(older, None), nothing, ahead)):  # noqa: B023
-                taken.append(f"an older state, by {ahead}")
+        _step(stream, door)
+        ways = {f"a copy that fell behind, by {one}": partial(_step, copy, one) for one in DOORS}
+        for one in ("run_units", "step_units"):
+            ways[f"an older state, by {one}"] = partial(_loaded_step, case, older, one)
+        taken += [what for what, work in ways.items() if not refuses(work)]
     claim, shown = "no released step is drawn again", ", ".join(dict.fromkeys(taken)) or "refused"
     yield Finding("older states", claim, shown, not taken)
     if not hasattr(os, "fork"):
@@ -97,16 +97,21 @@ def _second_draws(case: Case) -> Iterator[Finding]:
     length = law_formulas.unlikely(case.plan.law, 2, COINCIDENCE)
     z = drawer.draws(law, 0, length, 1)
     works = {
-        f"took a step by {door}": lambda door=door: refuses(
-            partial(released, stream, nothing, door)
-        )
-        for door in DOORS
+        f"took a step by {door}": partial(refuses, partial(_step, stream, door)) for door in DOORS
     }
-    works["took an older step"] = lambda: refuses(lambda: released(case.load(older, None), nothing))
+    works["took an older step"] = partial(refuses, partial(_loaded_step, case, older, DOORS[0]))
     works["has the same draws"] = lambda: bool(np.any(drawer.draws(law, 0, length, 1) != z))
     wrong = [what for what, work in works.items() if not _in_child(work)]
     claim = "a forked child draws no noise of its parent"
     yield Finding("fork", claim, ", ".join(wrong) or "refused", not wrong, COINCIDENCE)
+
+
+def _step(stream: Any, door: str) -> Matrix:
+    return released(stream, np.zeros((1, stream.plan.grid.lanes), dtype=np.int64), door)
+
+
+def _loaded_step(case: Case, state: bytes, door: str) -> Matrix:
+    return _step(case.load(state, None), door)
 
 
 def _unrelated(case: Case) -> Iterator[Finding]:
