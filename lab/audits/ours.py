@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
@@ -22,6 +23,7 @@ _FIRST = 1000  # the first seed
 _MANY = room.Size("many", 10_000, 1_000_000, 1_000_000, 3_000)  # for each of many plans
 
 
+@lru_cache(maxsize=1)
 def many_plans() -> dict[str, Any]:
     """Every plan that the audit of this page covers."""
     return {**usual_plans(), **dict(plans.statistics()), **dict(plans.units()),
@@ -77,10 +79,15 @@ def _bugs(pool: Any, size: room.Size) -> Part:
     return Part("Seeded bugs", sentence, findings)
 
 
+@lru_cache(maxsize=1)
+def _every_bug() -> dict[str, Any]:
+    return every_bug()
+
+
 def searched(job: tuple[str, room.Size]) -> Finding:
     """The checks that detect one seeded bug."""
     name, size = job
-    bug, plan = every_bug()[name]
+    bug, plan = _every_bug()[name]
     return caught(name, bug, plan, size)
 
 
