@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import hushfade as hf
+from hushfade.planning.exact_factors import Method
+from hushfade.planning.mechanism_search import LawName
 from hushfade.planning.planner import plan
 
 ONE, PURE = hf.Guarantee(1, 1e-6), hf.Guarantee(1, 0)
 SWAP = replace(ONE, neighbours="replace")
 DAY, WEEK = hf.Exponential(half_life=8), hf.SlidingWindow(length=7)
 MIXED = 0.7 * hf.Exponential(half_life=12) + 0.3 * hf.PowerLaw(power=1)
-METHODS = ("square_root", "gaussian"), ("input", "laplace"), ("blend", "huber")
+METHODS: tuple[tuple[Method, LawName], ...] = (
+    ("square_root", "gaussian"), ("input", "laplace"), ("blend", "huber"),
+)  # fmt: skip
 
 
 def statistics() -> Iterator[tuple[str, hf.Plan]]:
@@ -61,7 +65,7 @@ def mechanisms() -> Iterator[tuple[str, hf.Plan]]:
     """Plans of every decay, relation, method and law."""
     decays = {
         "exponential": DAY, "power ½": hf.PowerLaw(power=0.5), "power 2": hf.PowerLaw(power=2),
-        "window": WEEK, "list": hf.CustomDecay([1, 0.5, 0.25, 0.1]), "mixture": MIXED,
+        "window": WEEK, "list": hf.CustomDecay((1, 0.5, 0.25, 0.1)), "mixture": MIXED,
         "counting": hf.NoDecay(),
     }  # fmt: skip
     for name, decay in decays.items():

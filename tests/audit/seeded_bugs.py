@@ -94,7 +94,7 @@ class _Drawer:
         self.drawer, self.change = drawer, change
 
     def draws(self, law: Any, step: int, steps: int, lanes: int, *, lane: int = 0) -> Signed:
-        def draw(law: Any = law, step: int = step, lane: int = lane) -> Signed:
+        def draw(law: Any = law, step: int = step, lane: int = lane) -> Any:
             return self.drawer.draws(law, step, steps, lanes, lane=lane)
 
         return self.change(draw, law, step, lane)
@@ -104,19 +104,19 @@ def drawn(change: Callable[..., Any]) -> Bug:
     return Bug(noise=lambda source: Redrawn(source, change))
 
 
-def silent_first(draw: Any, law: Any, step: int, lane: int) -> Signed:
+def silent_first(draw: Any, law: Any, step: int, lane: int) -> Any:
     z = draw()
     z[: max(0, 1 - step)] = 0
     return z
 
 
-def one_pattern_missing(draw: Any, law: Any, step: int, lane: int) -> Signed:
+def one_pattern_missing(draw: Any, law: Any, step: int, lane: int) -> Any:
     z = draw()
     z[z & 31 == 0] += 1
     return z
 
 
-def clipped_noise(draw: Any, law: Any, step: int, lane: int) -> Signed:
+def clipped_noise(draw: Any, law: Any, step: int, lane: int) -> Any:
     most = round(3.3 * law.law.sigma)
     return np.clip(draw(), -most, most)
 
@@ -139,7 +139,7 @@ def keyed(key: Callable[[Any, bytes], bytes], kind: type = hf.KeyedNoise) -> Bug
     return Bug(noise=lambda one: Reseeded(one, key) if isinstance(one, kind) else one)
 
 
-def named(source: Any, *, letters: int = 1000, epoch: int = 2**63, key: int = 32) -> bytes:
+def named(source: Any, *, letters: int = 1000, epoch: int = 2**63, key: int = 32) -> Any:
     found = source._key[:key] + source.stream[:letters].encode()
     return found + (source.epoch % epoch).to_bytes(8, "little")
 

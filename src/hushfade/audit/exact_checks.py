@@ -43,7 +43,12 @@ def private_half(case: Case) -> Iterator[Finding]:
         same = found.tobytes() == case.expected(units[:steps], z[:steps]).tobytes()
         wrong += [] if same else [door]
     claim = "totals x with noise z release the bits of no totals with noise z + R̃ x"
-    yield Finding("R̃ x", claim, f"{n:,} steps; not by {', '.join(wrong) or 'none'}", not wrong)
+    yield Finding(
+        "R̃ x",
+        claim,
+        f"{n:,} steps by {len(DOORS)} methods; {', '.join(wrong) or 'none'} differ",
+        not wrong,
+    )
 
 
 # Persons --------------------------------------------------------------------------------------

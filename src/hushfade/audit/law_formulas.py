@@ -54,15 +54,14 @@ def beyond(law: Law, m: Column | Signed) -> Column:
     half = math.sqrt(math.pi) / 2.0 * width
     inner = half * (erfc(np.minimum(x, core) / width) - erfc(core / width))
     outer = np.exp(-rate * np.maximum(x - core, 0.0)) * tail
-    return np.asarray(
-        np.where(x < core, inner + tail, outer) / (2.0 * half * math.erf(core / width) + 2.0 * tail)
-    )
+    whole = 2.0 * half * math.erf(core / width) + 2.0 * tail
+    return np.asarray(np.where(x < core, inner + tail, outer) / whole)
 
 
 def at_least(law: Law, m: Column | Signed) -> Column:
     """P[z ≥ m] for all integers m."""
-    m = np.asarray(m)
-    return np.where(m > 0, beyond(law, np.maximum(m, 1)), 1.0 - beyond(law, np.maximum(1 - m, 1)))
+    upper, lower = beyond(law, np.maximum(m, 1)), beyond(law, np.maximum(1 - m, 1))
+    return np.where(np.asarray(m) > 0, upper, 1.0 - lower)
 
 
 class Cells(NamedTuple):
@@ -139,9 +138,7 @@ def delta(law: Law, shifts: Mapping[int, int], epsilons: Column) -> Column:
             row += np.bincount((place + offset) % _FINE, mass * share, _FINE)
         spectrum *= np.fft.rfft(row) ** times
     total = np.fft.irfft(spectrum, _FINE)
-    losses = step * np.where(
-        np.arange(_FINE) < _FINE // 2, np.arange(_FINE), np.arange(_FINE) - _FINE
-    )
+    losses = step * np.fft.fftfreq(_FINE, 1.0 / _FINE)
     over = np.maximum(losses[None, :] - np.asarray(epsilons)[:, None], 0.0)
     return np.where(epsilons >= most * (1.0 - 1e-12), 0.0, -np.expm1(-over) @ total)
 

@@ -57,8 +57,8 @@ def samples(plan: Plan, rng: np.random.Generator) -> list[Any]:
     edges = getattr(statistic, "edges", (grid.low, grid.high))
     shares = (0.0, 0.25, 0.5, 1.0, -40.0, 40.0, *rng.random(_RANDOM))
     numbers = [edges[0] + (edges[-1] - edges[0]) * float(share) for share in shares]
-    some = edges[:: max(1, len(edges) // 16)]
-    return [*numbers, _FAR, -_FAR, *some, *(math.nextafter(edge, -_FAR) for edge in some)]
+    near = edges[:: max(1, len(edges) // 16)]
+    return [*numbers, _FAR, -_FAR, *near, *(math.nextafter(edge, -_FAR) for edge in near)]
 
 
 def placed(plan: Plan, several: list[tuple[int, Any]]) -> Any:
@@ -88,7 +88,7 @@ def _within(plan: Plan, one: Counted) -> bool:
     """True if a record adds what its declared bounds allow, and nothing in another key."""
     grid, units = plan.grid, one.units
     if grid.norm is not None:
-        return sum(value * value for value in units.tolist()) <= grid.norm_unit**2
+        return bool(sum(value * value for value in units.tolist()) <= grid.norm_unit**2)
     own = units[one.key * grid.parts :][: grid.parts]
     if np.count_nonzero(own) != np.count_nonzero(units):
         return False

@@ -68,7 +68,7 @@ def _again(case: Case) -> Iterator[Finding]:
             differ += [] if work().tobytes() == first.tobytes() else [way]
         except HushfadeError:  # refused: also a difference
             differ.append(way)
-    shown = f"{first.size:,} values in {len(ways)} ways; not by {', '.join(differ) or 'none'}"
+    shown = f"{first.size:,} values in {len(ways)} ways; {', '.join(differ) or 'none'} differ"
     yield Finding("keyed noise", "the same bytes", shown, not differ)
     if case.plan.statistic is None:
         stream, scalar = case.start(noise), case.plan.grid.scalar
@@ -96,7 +96,7 @@ def _second_draws(case: Case) -> Iterator[Finding]:
     drawer, law = FreshNoise().bound(case.plan.digest), table(case.plan.law)
     length = law_formulas.unlikely(case.plan.law, 2, COINCIDENCE)
     z = drawer.draws(law, 0, length, 1)
-    works = {
+    works: dict[str, Callable[[], bool]] = {
         f"took a step by {door}": partial(refuses, partial(_step, stream, door)) for door in DOORS
     }
     works["took an older step"] = partial(refuses, partial(_loaded_step, case, older, DOORS[0]))

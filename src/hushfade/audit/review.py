@@ -43,13 +43,13 @@ def usual_plans() -> dict[str, Plan]:
     """Six plans that differ in as many ways as possible: every law, relation, unit and method."""
     one, swap = Guarantee(1, 1e-6), Guarantee(2, 1e-8, neighbours="replace")
     often = Guarantee(1, 1e-6, protects=Person(steps=3, apart=2, records_per_step=2))
-    day, week, keys, root = Exponential(half_life=8), SlidingWindow(length=7), "abc", "square_root"
+    day, week, keys = Exponential(half_life=8), SlidingWindow(length=7), ["a", "b", "c"]
     return {
-        "Gaussian, 3 keys": planned(day, one, keys=list(keys), method=root),
+        "Gaussian, 3 keys": planned(day, one, keys=keys, method="square_root"),
         "Gaussian, vectors of a person": planned(day, often, width=3, norm=1.0),
         "Laplace, replaced": planned(PowerLaw(power=1), swap, low=-1, high=2, law="laplace"),
         "Laplace, block sums": planned(NoDecay(), Guarantee(1, 0), horizon=64),
-        "Huber, replaced in 3 keys": planned(day, swap, keys=list(keys), method="blend"),
+        "Huber, replaced in 3 keys": planned(day, swap, keys=keys, method="blend"),
         "Huber, mean": planned(week, one, statistic=Mean(low=0, high=60), law="huber"),
     }
 

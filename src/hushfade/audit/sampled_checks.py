@@ -122,13 +122,10 @@ def of_law(name: str, law: Law, z: Signed) -> Iterator[Finding]:
     counts = np.bincount(np.searchsorted(edges, z, side="right"), minlength=len(edges) + 1)
     left_over = np.concatenate([[1.0], law_formulas.at_least(law, edges), [0.0]])
     yield _fit(f"{name}, law", repr(law), counts, -np.diff(left_over) * len(z))
-    far = float(_quantiles(law, np.array([_FAR / len(z) / 2.0]))[0])
-    seen, share = (
-        int(np.count_nonzero(np.abs(z) >= far)),
-        2.0 * float(law_formulas.beyond(law, far)),
-    )
+    far = _quantiles(law, np.array([_FAR / len(z) / 2.0]))
+    seen, share = int(np.sum(np.abs(z) >= far)), 2.0 * float(law_formulas.beyond(law, far)[0])
     tails = binom.cdf(seen, len(z), share), binom.sf(seen - 1, len(z), share)
-    claim, shown = f"{share * len(z):.1f} draws beyond {far:.4g}", f"{seen}"
+    claim, shown = f"{share * len(z):.1f} draws beyond {far[0]:.4g}", f"{seen}"
     yield by_chance(f"{name}, tails", claim, shown, 2.0 * min(tails))
     bits = min(6, math.floor(math.log2(max(law.stddev / 300.0, 1.0))))
     kept = z[z != 0]
@@ -162,7 +159,7 @@ def _quantiles(law: Law, shares: Column) -> Column:
         middle = np.floor((low + high) / 2.0)
         small = law_formulas.beyond(law, np.maximum(middle, 1.0)) < shares
         low, high = np.where(small, low, middle), np.where(small, middle, high)
-    return np.maximum(high, 1.0)
+    return np.asarray(np.maximum(high, 1.0))
 
 
 def _fit(subject: str, claim: str, counts: Signed, expected: Column) -> Finding:
