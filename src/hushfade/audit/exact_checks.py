@@ -187,7 +187,9 @@ def claims(case: Case) -> Iterator[Finding]:
     ratio = plan.stddevs(n) / (math.sqrt(second) * np.linalg.norm(L, axis=1))
     off = float(np.max(np.abs(ratio - 1.0)))
     near = 1e-4 if plan.law.stddev > 50 else 0.02
-    yield Finding("stddevs", "those of L z", f"{off:.1g} off in {n} steps", off < near)
+    yield Finding(
+        "stddevs", "the standard deviations of L z", f"{off:.1g} off in {n} steps", off < near
+    )
 
 
 def _accountant(law: Law) -> Finding:

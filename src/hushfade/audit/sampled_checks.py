@@ -225,7 +225,7 @@ def _neighbours(case: Case, name: str, u: Signed, d: Signed) -> Iterator[Finding
 def event(one: Column, other: Column, epsilon: float) -> tuple[float, float]:
     """A lower confidence bound on δ(ε), and its estimate, from the event that ℓ exceeds ε.
 
-    The bounds are those of Clopper and Pearson (1934).  Two bounds for each of eight events share
+    The bounds follow Clopper and Pearson (1934).  Two bounds for each of eight events share
     the level of the finding.
     """
     level, factor = LEVEL / 16.0, math.exp(epsilon)
