@@ -10,26 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 from lab import findings_page
-from lab.audits import bug_search, false_alarms, full_audit, fuzzing, mutants, other_auditors
+from lab.audits import fuzzing, other_auditors, ours
 from lab.audits.effort import FULL, QUICK, Size
 from lab.findings import Part
 from lab.progress import progress
-
-
-def ours(size: Size) -> Iterator[Part]:
-    """The audit of hushfade, the bugs that it must detect, and its false alarms.
-
-    The audit of hushfade uses one core, so it runs in parallel with the others.
-    """
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other_core:
-        audited = other_core.submit(full_audit.parts, size)
-        others = [bug_search.part(size), mutants.part(size), false_alarms.part(size)]
-        yield from audited.result()
-    yield from others
 
 
 def others(size: Size) -> Iterator[Part]:
@@ -44,7 +30,7 @@ def fuzzed(size: Size) -> Iterator[Part]:
 
 # The title and the parts of each page under docs/results.
 PAGES: dict[str, tuple[str, Callable[[Size], Iterator[Part]]]] = {
-    "audit": ("Audit", ours),
+    "audit": ("Audit", ours.parts),
     "auditors": ("Audit: other auditors", others),
     "fuzzing": ("Audit: fuzzing", fuzzed),
 }
@@ -71,5 +57,5 @@ def main() -> int:
     return int(failed)
 
 
-if __name__ == "__main__":  # a worker of `seeds` imports this module again
+if __name__ == "__main__":  # a worker imports this module again
     sys.exit(main())

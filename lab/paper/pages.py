@@ -14,9 +14,9 @@ from typing import get_args
 import numpy as np
 
 from hushfade.atomic_files import whole
-from hushfade.audit.web import web
 from lab.paper.document import Cell, Claim, Extent, Figure, Prose, Table, Verdict, Written
 from lab.paper.draw import draw
+from lab.paper.web import web
 
 CLAIMS = ("where", "verdict", "says", "claimed", "computed", "instead")
 TITLE = "The paper, recomputed"

@@ -26,7 +26,7 @@ from hushfade import (
     Stream,
     plan,
 )
-from hushfade.audit.observer import private
+from hushfade.audit.subject import right
 from hushfade.crossing.sampling_tables import table
 from hushfade.factors import factorization
 from hushfade.planning import plan_file, search_taps
@@ -123,7 +123,7 @@ def streams(folder):
         yield (
             name,
             {
-                "private": hashed(private(made, units)),
+                "private": hashed(right(made, units)),
                 "noise": hashed(z),
                 "digits": digits,
                 "released": hashed(released) if digits is None else released.ravel().tolist(),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hushfade as hf
-from hushfade.audit.observer import private
+from hushfade.audit.subject import right
 from hushfade.factors import from_right
 from hushfade.laws import Gaussian, Huber, Laplace
 from hushfade.planning import noise_scale, plan_file
@@ -66,7 +66,7 @@ def test_no_neighbouring_stream_shifts_the_noise_by_more_than_a_case_claims():
         ]
         for _ in range(60):
             x, y = neighbouring(plan, rng)
-            moved = np.abs(private(plan, y) - private(plan, x)).ravel()
+            moved = np.abs(right(plan, y) - right(plan, x)).ravel()
             found = sorted((int(d) for d in moved if d), reverse=True)
             covered = any(
                 len(found) <= len(case) and all(a <= b for a, b in zip(found, case, strict=False))

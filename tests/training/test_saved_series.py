@@ -9,7 +9,6 @@ from hushfade import Exponential, HushfadeError, InvalidValue, NoDecay
 from hushfade.factors import factorization
 from hushfade.stream import binary_container as container
 from hushfade.training import saved_series
-from hushfade.training.compact_taps import compact
 from hushfade.training.correlated_noise import CorrelatedNoise
 from tests.training.test_correlated_noise import SEEDED, start
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from hushfade.cli import console
 from hushfade.cli.explain import described_in, plan_file
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hushfade.audit import Audit
+    from hushfade.planning.plan import Plan
 
 
 @option_group("Audit")
@@ -25,7 +26,7 @@ class AuditOptions(OptionGroup):
         tuple[Path, ...],
         option(
             "Audit this plan file (from hushfade plan -o), or the plan of a file of releases. May "
-            "be repeated. Without it the audit covers plans of all kinds.",
+            "be repeated. Without it the audit covers six plans of all kinds.",
             "FILE",
             default=False,
         ),
@@ -33,8 +34,8 @@ class AuditOptions(OptionGroup):
     full: Annotated[
         bool,
         flag(
-            "Draw ten to a hundred times as many samples, which takes minutes. The default, "
-            "--quick, takes half a minute.",
+            "Draw twelve to forty times as many samples, which takes a minute per plan. The "
+            "default, --quick, takes seconds per plan.",
             negative="--quick",
         ),
     ] = False
@@ -61,15 +62,15 @@ def audit(
 ) -> None:
     """Test whether hushfade keeps its privacy guarantee, on this machine and for your plan.
 
-    The audit tests the distribution and the independence of the noise, the exact sensitivity, the
-    best attack between neighbouring streams, replay, forks and certificates. It reports each
-    claim, the measurement and the confidence. The exit code is 6 if a check fails. A correct
-    implementation fails in fewer than one run in a million. The exit code is 1 if a check could
-    not be completed and no other check failed.
+    The audit tests the exact sensitivity by streaming neighbouring inputs, the law and the
+    independence of the noise, the best test between neighbouring streams, replay, forks, and the
+    plan's claims. It reports each claim, the measurement and the confidence. The exit code is 6 if
+    a check fails. A correct implementation fails in fewer than one run in a million. The exit code
+    is 1 if a check could not be completed and no other check failed.
 
     `hushfade audit --plan plan.json`
     """
-    from hushfade.audit import FULL, QUICK, report
+    from hushfade.audit import FULL, QUICK
     from hushfade.audit import audit as audited
 
     html = output.html
@@ -93,9 +94,9 @@ def audit(
         found = audited(plans, size=FULL if what.full else QUICK, seed=what.seed, watch=watch)
     if html is not None:
         with console.written(html) as part:
-            part.write_text(report.html(found), encoding="utf-8")
+            part.write_text(_page(found), encoding="utf-8")
     if output.json:
-        console.document(report.document(found))
+        console.document(_document(found))
     else:
         _show(found, html)
     if found.failed:
@@ -103,7 +104,8 @@ def audit(
 
 
 _STEPS = 1000  # steps of the progress bar
-_NARROW = 70  # terminals with fewer columns have no room for examples
+_PAGE = 160  # columns of the HTML page
+_WIDE = 70  # terminals with fewer columns have no room for examples
 
 
 def _named(files: list[Path]) -> dict[str, Path]:
@@ -115,41 +117,145 @@ def _named(files: list[Path]) -> dict[str, Path]:
 
 
 def _show(found: Audit, html: Path | None) -> None:
-    from hushfade.audit import report
-
     out = console.out()
-    plans = f"{len(found.plans)} plans" if len(found.plans) > 1 else next(iter(found.plans))
-    out.print(f"Audit of {plans} ({found.size.name}): {found.seconds:.0f} s, seed {found.seed}.")
-    out.print(_table(found))
-    for finding in found.failed:
-        out.print(f"FAILED  {finding.check}: {finding.subject}")
-        out.print(f"        claim: {finding.claim}")
-        out.print(f"        measured: {finding.measurement} ({finding.confidence})")
+    out.print(_title(found))
+    out.print(_table(found, wide=out.width >= _WIDE))
+    for one in found.failed:
+        out.print(f"FAILED  {one.check}: {one.plan}, {one.subject}")
+        out.print(f"        claim: {one.claim}")
+        out.print(f"        measured: {one.measurement} ({one.confidence})")
     if found.failed:
         out.print()
-    for text in (report.summary(found), report.confidence(found), report.statement(found)):
+    for text in _words(found):
         out.print(text)
     if html is not None:
         out.print(f"Wrote the report with every check to {html}.")
 
 
-def _table(found: Audit) -> Table:
+def _title(found: Audit) -> str:
+    plans = f"{len(found.plans)} plans" if len(found.plans) > 1 else next(iter(found.plans))
+    return f"Audit of {plans} ({found.size.name}): {found.seconds:.0f} s, seed {found.seed}."
+
+
+def _table(found: Audit, *, wide: bool) -> Table:
+    """One line per check, with a finding that failed or has the smallest p-value."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from hushfade.audit import report
-
-    narrow = console.out().width < _NARROW
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("check", no_wrap=not narrow)
+    table.add_column("check", no_wrap=wide)
     table.add_column("passed", justify="right", no_wrap=True)
     table.add_column("smallest p", justify="right", no_wrap=True)
-    if not narrow:
+    if wide:
         table.add_column("the worst case, or the first")
-    for line in report.lines(found.findings):
-        p = "" if line.smallest is None else f"{line.smallest:.2g}"
-        example = [] if narrow else [f"{line.example.subject}: {line.example.measurement}"]
-        table.add_row(
-            line.check, line.passed, p, *example, style="bold red" if line.failed else None
-        )
+    for check in dict.fromkeys(one.check for one in found.findings):
+        some = [one for one in found.findings if one.check == check]
+        verdicts = [one.passed for one in some]
+        info, failed = verdicts.count(None), verdicts.count(False)
+        passed = f"{verdicts.count(True)} of {len(some) - info}"
+        worst = min(some, key=lambda f: (f.passed is not False, 1.0 if f.p is None else f.p))
+        ps = [f"{one.p:.2g}" for one in [worst] if one.p is not None]
+        row = [check, passed + (f", {info} info" if info else ""), *(ps or [""])]
+        if wide:
+            row.append(f"{worst.plan}, {worst.subject}: {worst.measurement}")
+        table.add_row(*row, style="bold red" if failed else None)
     return table
+
+
+def _words(found: Audit) -> list[str]:
+    """How many checks passed, the false-alarm rate, and what the run has shown."""
+    verdicts = [one.passed for one in found.findings]
+    info = verdicts.count(None)
+    smallest = f"{found.smallest:.2g}" if found.smallest >= 1e-300 else "below 1e-300"
+    return [
+        f"{len(verdicts)} checks: {verdicts.count(True)} passed, {verdicts.count(False)} failed"
+        + (f", {info} without a verdict." if info else "."),
+        f"The smallest p-value was {smallest}. Checks without a p-value are exact, or look for "
+        "repeated draws. A correct implementation fails this run with a probability of about "
+        f"{found.false_alarm:.1g}.",
+        _statement(found),
+    ]
+
+
+def _statement(found: Audit) -> str:
+    """What this run has shown, and what no audit can show."""
+    repeats = f"Seed {found.seed} repeats the run."
+    if found.broken:
+        broken = ", ".join(f"{one.plan}: {one.subject}" for one in found.failed)
+        return (
+            f"Some checks did not complete and show nothing: {broken}. The other checks passed. "
+            f"{repeats}"
+        )
+    if found.failed:
+        names = ", ".join(dict.fromkeys(one.check for one in found.failed))
+        return (
+            f"This implementation does not keep its promise here. Failed checks: {names}. Do not "
+            f"publish its releases. {repeats}"
+        )
+    return (
+        "On this machine and for these plans, the releases have the noise that the plan states, no "
+        "tested change of the input moves them farther than the guarantee allows, and no step is "
+        "drawn twice within one process. An audit cannot show that no other fault exists, how "
+        "earlier releases were made, or that the operating system's random numbers are "
+        "unpredictable. Only a store prevents that a new process draws again from an old state."
+    )
+
+
+def _document(found: Audit) -> dict[str, Any]:
+    """The complete audit as plain data."""
+    from dataclasses import asdict
+    from platform import machine, python_version, system
+
+    from hushfade import __version__
+    from hushfade.audit.findings import LEVEL
+
+    summary, _, statement = _words(found)
+    return {
+        "size": asdict(found.size),
+        "began": found.began.isoformat(timespec="seconds"),
+        "seed": found.seed,
+        "plans": [{"plan": name} | _facts(plan) for name, plan in found.plans.items()],
+        "seconds": round(found.seconds, 3),
+        "passed": not found.failed,
+        "summary": summary,
+        "false_alarm": found.false_alarm,
+        "level": LEVEL,
+        "smallest_p": found.smallest,
+        "statement": statement,
+        "machine": f"hushfade {__version__}, Python {python_version()}, {system()} {machine()}",
+        "findings": [
+            asdict(one) | {"verdict": one.verdict, "confidence": one.confidence}
+            for one in found.findings
+        ],
+    }
+
+
+def _facts(plan: Plan) -> dict[str, str]:
+    """The facts of the plan, its guarantee, and the digest that identifies it."""
+    from hushfade.planning.summary import facts
+
+    sentence = plan.guarantee.sentence(every=plan.every)
+    return dict(facts(plan)) | {"guarantee": sentence, "digest": plan.digest.hex()}
+
+
+def _page(found: Audit) -> str:
+    """The report with every finding as an HTML page."""
+    import io
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    page = Console(record=True, width=_PAGE, file=io.StringIO())
+    for text in (_title(found), *_words(found)):
+        page.print(Text(text))
+    for name, plan in found.plans.items():
+        lines = [f"\n{name}", *(f"{what}: {text}" for what, text in _facts(plan).items())]
+        page.print(Text("\n".join(lines)))
+    table = Table("verdict", "check", "claim", "measurement", "confidence")
+    for one in found.findings:
+        cells = one.verdict, f"{one.check}: {one.plan}, {one.subject}", one.claim, one.measurement
+        style = "bold red" if one.passed is False else None
+        table.add_row(*map(Text, (*cells, one.confidence)), style=style)
+    page.print(table)
+    return page.export_html()
