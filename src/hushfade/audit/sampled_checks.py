@@ -66,7 +66,8 @@ def releases(case: Case) -> Iterator[Finding]:
     law, base, delta = plan.law, case.inputs(n), case.nothing(n)
     worst = max(persons(case), key=lambda one: np.sum(law_formulas.energy(law, one.shifts[:n])))
     for step, units in zip(worst.steps, worst.units, strict=True):
-        delta[min(step, n - 1)] += units * (step < n)
+        if step < n:
+            delta[step] += units
     n = legible(plan, released(case.start(None), base))
     base, delta = base[:n], delta[:n]
     copies = max(6 * _FEW, min(size.copies, size.values // base.size)) // 2 * 2

@@ -103,7 +103,7 @@ class Case:
 
     @cached_property
     def counted(self) -> list[Any]:
-        """What single records add to the lanes; `exact_checks` measures it."""
+        """What single records add to the lanes, as `records.each_record` measures it."""
         from hushfade.audit.records import each_record
 
         return each_record(self)
