@@ -7,6 +7,7 @@ from scipy.linalg import toeplitz
 
 from hushfade import (
     CustomDecay,
+    Decay,
     Exponential,
     Guarantee,
     InvalidType,
@@ -213,20 +214,11 @@ def test_the_cost_is_that_of_the_sum():
     assert (output_noise(NoDecay(), 9).memory, output_noise(NoDecay(), 9).work) == (1, 2.0)
 
 
-class Own:
+class Own(Decay, frozen=True):
     """A decay of the user's own: f_k = 1/(1 + k²)."""
-
-    monotone = True
-    log_convex = completely_monotone = horizon_free = False
 
     def weights(self, n):
         return 1 / (1 + np.arange(n) ** 2.0)
-
-    def symbol(self, theta):
-        raise AssertionError("nothing here may ask for the symbol")
-
-    def knots(self):
-        return np.empty(0)
 
 
 def test_a_decay_of_your_own_is_summed_by_its_weights():

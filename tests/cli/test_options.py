@@ -273,11 +273,6 @@ def test_wrong_values_and_repeated_options_are_rejected(line, message):
     assert message in result.stderr
 
 
-def test_an_option_that_may_be_repeated_collects_its_values():
-    result = run("bounds --power 1 --horizon 4 --horizon 2 --json")
-    assert [row["steps"] for row in json.loads(result.stdout)["rows"]] == [2, 4]
-
-
 def test_given_options_differ_from_their_defaults():
     options = PersonOptions(epsilon=1.0, records_per_step=2)
     assert options.given() == ["--epsilon", "--records-per-step"]

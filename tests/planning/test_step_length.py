@@ -31,7 +31,7 @@ def test_the_step_is_part_of_the_plan_its_digest_and_its_summary():
     for plan in (DAILY, BY_ROWS, PLAIN):
         again = hf.Plan.from_json(plan.to_json())
         assert (again.every, again.digest) == (plan.every, plan.digest)
-    assert "every" not in json.loads(PLAIN.to_json())
+    assert json.loads(PLAIN.to_json())["every"] is None
 
 
 def test_another_step_is_refused():
@@ -53,7 +53,7 @@ def test_another_step_is_refused():
         hf.plan(WEEK, ONE, every=3600)
 
 
-@pytest.mark.parametrize("every", ["24h", "1h ", None, 3600, "", "row"])
+@pytest.mark.parametrize("every", ["24h", "1h ", 3600, "", "row"])
 def test_a_forged_step_is_refused(every):
     document = json.loads(DAILY.to_json())
     document["every"] = every

@@ -467,7 +467,7 @@ def test_an_interrupted_step_ends_the_series_but_not_what_was_saved():
     ("error", "changed", "message"),
     [
         (InvalidType, {"factors": "exponential"}, "factors must be a decay or a Factorization"),
-        (InvalidValue, {"factors": factorization.square_root(NoDecay(), 9)}, "factors.compact"),
+        (InvalidValue, {"factors": factorization.square_root(NoDecay(), 9)}, "training.compact"),
         (InvalidValue, {"factors": factorization.unbounded_counting()}, "got CountingTaps"),
         (InvalidValue, {"factors": 2 * NoDecay() - Exponential(half_life=1)}, "completely"),
         (Diverges, {"horizon": None}, "horizon must be given"),

@@ -49,7 +49,7 @@ _LIMIT = 1 << 26  # characters
 _DIFFERS = "the plan was changed after it was saved: its digest or a field differs"
 _REAL = {
     "epsilon", "delta", "mu", "rho", "low", "high", "resolution", "norm", "loss", "half_life",
-    "power", "values", "weight", "sigma", "edges", "quantiles", "expect",
+    "power", "values", "parts", "sigma", "edges", "quantiles", "expect",
     "numerator", "denominator", "most",
 }  # fmt: skip
 _MALFORMED = (

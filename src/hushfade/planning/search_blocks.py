@@ -39,6 +39,7 @@ def best_blocks(
 
     `noise` maps a number of levels to the standard deviation of the noise.  Cost: up to a second.
 
+    >>> from hushfade.decays import NoDecay, SlidingWindow
     >>> best_blocks(NoDecay(), 1024, 1024, lambda levels: levels).schedule
     BlockSchedule(depth=3, period=1025)
     >>> best_blocks(SlidingWindow(length=1024), 5000, None, lambda levels: levels).schedule

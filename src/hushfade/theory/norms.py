@@ -76,7 +76,7 @@ def gamma2_limit(decay: Decay) -> Energy:
     If √g is analytic in the unit disk, the limit equals Σ a_n².  Exponentials have a closed form,
     (2/π) K with modulus 1/α.  Raises Diverges if the limit is infinite, as for counting.
 
-    >>> from hushfade.decays import PowerLaw
+    >>> from hushfade.decays import Exponential, PowerLaw
     >>> [round(gamma2_limit(decay).value, 5) for decay in (PowerLaw(1), Exponential.from_alpha(2))]
     [1.1081, 1.07318]
     """

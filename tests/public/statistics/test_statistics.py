@@ -222,7 +222,7 @@ def test_a_plan_file_keeps_the_statistic():
         read = hf.Plan.from_json(text)
         assert read.statistic == statistic, name
         assert read.digest == plan.digest, name
-        assert json.loads(text)["format"] == plan_file.STATISTIC_FORMAT, name
+        assert json.loads(text)["format"] == plan_file.FORMAT, name
 
 
 def test_plans_of_other_statistics_have_other_digests():
